@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+// Plain JavaScript that old versions of Node read too: it finds a Node that runs the rest.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST = 24;
+const pinned = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+// libuv reads the size of its pool once, before any code runs. One thread a core signs tokens, and files, DNS and
+// password hashes need threads of their own beside them.
+const threads = String(Math.max(4, availableParallelism() + 2));
+
+if (Number.parseInt(process.versions.node, 10) < OLDEST) runPinned();
+else if (process.env.UV_THREADPOOL_SIZE === undefined && threads !== '4' && process.execve) {
+  const [node, ...options] = [process.execPath, ...process.execArgv];
+  process.execve(node, [node, ...options, ...process.argv.slice(1)], {
+    ...process.env,
+    UV_THREADPOOL_SIZE: threads,
+  });
+} else await import(entry);
+
+function runPinned() {
+  if (!existsSync(pinned)) {
+    console.error(
+      `Signet needs Node ${OLDEST} or newer, and this is ${process.versions.node}; npm has no newer one for this machine, so install one.`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+}

@@ -1,0 +1,10 @@
+/** A person who manages the service. The e-mail address is kept in lower case. */
+export interface Administrator {
+  id: string;
+  email: string;
+  passwordHash: string;
+  createdAt: number;
+}
+
+export const SHORTEST_PASSWORD = 12;
+export const LONGEST_PASSWORD = 1024;

@@ -1,0 +1,276 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { toTimestamp } from '../clock.ts';
+import { invalidRequest, notFound } from '../errors.ts';
+import { requireOrganization } from '../organizations/organizations.service.ts';
+import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
+import {
+  ActionDone,
+  AgentAction,
+  AgentAnswer,
+  AgentCreated,
+  AgentDetail,
+  AgentList,
+  AgentListQuery,
+  AgentParams,
+  agentBodies,
+  DEFAULT_SCOPES,
+  toAgentView,
+  toSecretView,
+} from './agents.schema.ts';
+import {
+  type AgentsDeps,
+  changeAgent,
+  createAgent,
+  type NewAgent,
+  removeAgent,
+  revokeAllTokens,
+  rotateSecret,
+} from './agents.service.ts';
+import { type AgentFilter, findAgent, listAgents } from './agents.store.ts';
+import { listLivingSecrets } from './secrets.store.ts';
+
+const tags = ['agents'];
+const security = [{ administrator: [] }];
+const OrganizationParams = Type.Object({ org_id: Type.String() });
+
+interface RoutesDeps extends AgentsDeps {
+  scopes: readonly string[];
+}
+
+interface CreateBody {
+  name: string;
+  scopes?: string[];
+  organization_id?: string | null;
+  team_id?: string | null;
+  expires_in?: number | null;
+}
+
+/** Agents as administrators see them; `me.routes.ts` has the agents' own view. */
+export const agentsRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, deps) => {
+  const { database, clock } = deps;
+  const { CreateAgent, UpdateAgent } = agentBodies(deps.scopes);
+
+  app.post(
+    '/api/agents',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Create an agent',
+        description: 'The answer carries the client secret, this once.',
+        body: CreateAgent,
+        response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
+      },
+    },
+    async (request, reply) => reply.code(201).send(await create(deps, request.body)),
+  );
+
+  app.get(
+    '/api/agents',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'List agents',
+        querystring: AgentListQuery,
+        response: { 200: AgentList, ...errorResponses(...ADMIN_ERRORS) },
+      },
+    },
+    async ({ query }) => list(deps, query),
+  );
+
+  app.get(
+    '/api/agents/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Read an agent',
+        params: AgentParams,
+        response: { 200: AgentDetail, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params }) => {
+      const agent = await findAgent(database.reader, params.id);
+      if (agent === null) throw notFound('agent');
+      const secrets = await listLivingSecrets(database.reader, agent.id, clock.now());
+      return { agent: { ...toAgentView(agent), secrets: secrets.map(toSecretView) } };
+    },
+  );
+
+  app.put(
+    '/api/agents/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Change an agent',
+        description:
+          'Any of the members; what is absent stays. A change of scopes narrows living tokens at once.',
+        params: AgentParams,
+        body: UpdateAgent,
+        response: { 200: AgentAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params, body }) => {
+      const changes = {
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.scopes !== undefined && { scopes: body.scopes }),
+        ...(body.is_active !== undefined && { isActive: body.is_active }),
+        ...(body.team_id !== undefined && { teamId: body.team_id }),
+        ...(body.expires_in !== undefined && { expiresInSeconds: body.expires_in }),
+      };
+      return { agent: toAgentView(await changeAgent(deps, params.id, changes, 'administrator')) };
+    },
+  );
+
+  app.post(
+    '/api/agents/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Rotate the secret, deactivate, reactivate, or revoke all tokens',
+        description:
+          '`rotate` answers the new `client_secret`, this once; the other actions answer the agent.',
+        params: AgentParams,
+        body: AgentAction,
+        response: {
+          200: ActionDone,
+          ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found', 'conflict'),
+        },
+      },
+    },
+    async ({ params, body }) => act(deps, params.id, body),
+  );
+
+  app.delete(
+    '/api/agents/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Delete an agent',
+        description: 'Its secrets and tokens end at once.',
+        params: AgentParams,
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params }, reply) => {
+      await removeAgent(deps, params.id, 'administrator');
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.post(
+    '/api/organizations/:org_id/agents',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Create an agent in an organization',
+        params: OrganizationParams,
+        body: CreateAgent,
+        response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params, body }, reply) => {
+      await requireOrganization(database.reader, params.org_id);
+      requireSameOrganization(params.org_id, body.organization_id);
+      return reply.code(201).send(await create(deps, { ...body, organization_id: params.org_id }));
+    },
+  );
+
+  app.get(
+    '/api/organizations/:org_id/agents',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'List the agents of an organization',
+        params: OrganizationParams,
+        querystring: AgentListQuery,
+        response: { 200: AgentList, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params, query }) => {
+      await requireOrganization(database.reader, params.org_id);
+      requireSameOrganization(params.org_id, query.organization_id);
+      return list(deps, { ...query, organization_id: params.org_id });
+    },
+  );
+};
+
+function requireSameOrganization(path: string, sent: string | null | undefined): void {
+  if (sent === undefined || sent === path) return;
+  throw invalidRequest('organization_id: leave it out, or send the one of the path.');
+}
+
+async function create(deps: AgentsDeps, body: CreateBody) {
+  const { agent, clientSecret } = await createAgent(deps, toNewAgent(body));
+  return { agent: toAgentView(agent), client_id: agent.clientId, client_secret: clientSecret };
+}
+
+function toNewAgent(body: CreateBody): NewAgent {
+  return {
+    name: body.name,
+    scopes: body.scopes ?? DEFAULT_SCOPES,
+    organizationId: body.organization_id ?? null,
+    teamId: body.team_id ?? null,
+    expiresInSeconds: body.expires_in ?? null,
+  };
+}
+
+interface ListQuery {
+  limit?: number;
+  cursor?: string;
+  organization_id?: string;
+  team_id?: string;
+  is_active?: boolean;
+  q?: string;
+}
+
+async function list(deps: AgentsDeps, query: ListQuery) {
+  const filter: AgentFilter = {
+    ...(query.organization_id !== undefined && { organizationId: query.organization_id }),
+    ...(query.team_id !== undefined && { teamId: query.team_id }),
+    ...(query.is_active !== undefined && { isActive: query.is_active }),
+    ...(query.q !== undefined && { search: query.q }),
+  };
+  const page = toPage(query);
+  const { items, next } = splitPage(await listAgents(deps.database.reader, filter, page), page.limit);
+  return { agents: items.map(toAgentView), ...next };
+}
+
+async function act(deps: AgentsDeps, id: string, body: { action: string; grace_period_secs?: number }) {
+  if (body.action !== 'rotate' && body.grace_period_secs !== undefined) {
+    throw invalidRequest('grace_period_secs: it goes with the action rotate.');
+  }
+  switch (body.action) {
+    case 'rotate': {
+      const rotation = { gracePeriodSeconds: body.grace_period_secs ?? 0, actor: 'administrator' as const };
+      return toRotationView(await rotateSecret(deps, id, rotation));
+    }
+    case 'deactivate':
+      return done(
+        'The agent is deactivated.',
+        await changeAgent(deps, id, { isActive: false }, 'administrator'),
+      );
+    case 'reactivate':
+      return done('The agent is active.', await changeAgent(deps, id, { isActive: true }, 'administrator'));
+    default:
+      return done('All tokens of the agent are revoked.', await revokeAllTokens(deps, id));
+  }
+}
+
+const done = (message: string, agent: Parameters<typeof toAgentView>[0]) => ({
+  message,
+  agent: toAgentView(agent),
+});
+
+export const toRotationView = (rotated: Awaited<ReturnType<typeof rotateSecret>>) => ({
+  client_id: rotated.agent.clientId,
+  client_secret: rotated.clientSecret as string,
+  previous_secrets_expire_at: toTimestamp(rotated.previousSecretsExpireAt),
+});

@@ -1,0 +1,132 @@
+import type { Generated, Kysely } from 'kysely';
+
+/** 0 or 1: neither database needs a boolean type for it. */
+type Flag = 0 | 1;
+/** Milliseconds since the Unix epoch. */
+type Milliseconds = number;
+
+/** The tables, the same in every database; `migrations/` makes them. */
+export interface Tables {
+  service_metadata: { name: string; value: string };
+  administrators: {
+    id: string;
+    email: string;
+    password_hash: string;
+    created_at: Milliseconds;
+  };
+  organizations: {
+    id: string;
+    name: string;
+    slug: string;
+    owner_email: string;
+    plan: string;
+    jwt_expiry_secs: number | null;
+    created_at: Milliseconds;
+  };
+  teams: {
+    id: string;
+    organization_id: string;
+    name: string;
+    description: string;
+    created_at: Milliseconds;
+  };
+  agents: {
+    id: string;
+    client_id: string;
+    name: string;
+    scopes: string;
+    is_active: Flag;
+    organization_id: string | null;
+    team_id: string | null;
+    expires_at: Milliseconds | null;
+    token_epoch: number;
+    token_count: number;
+    refresh_count: number;
+    last_activity_at: Milliseconds | null;
+    created_at: Milliseconds;
+  };
+  client_secrets: {
+    id: Generated<number>;
+    agent_id: string;
+    digest: string;
+    created_at: Milliseconds;
+    expires_at: Milliseconds | null;
+    last_used_at: Milliseconds | null;
+  };
+  secret_rotations: { id: Generated<number>; agent_id: string; rotated_at: Milliseconds };
+  refresh_tokens: {
+    id: Generated<number>;
+    client_secret_id: number;
+    digest: string;
+    grant_id: string;
+    sequence: number;
+    token_epoch: number;
+    scopes: string;
+    issued_at: Milliseconds;
+    expires_at: Milliseconds;
+    used_at: Milliseconds | null;
+  };
+  revoked_tokens: { id: string; expires_at: Milliseconds };
+  signing_keys: {
+    kid: string;
+    status: 'next' | 'active' | 'retiring';
+    public_jwk: string;
+    private_key: string;
+    created_at: Milliseconds;
+    activated_at: Milliseconds | null;
+    retired_at: Milliseconds | null;
+    remove_at: Milliseconds | null;
+  };
+  webhooks: {
+    id: string;
+    name: string;
+    url: string;
+    events: string;
+    is_active: Flag;
+    max_retries: number;
+    consecutive_fails: number;
+    secret: string;
+    created_at: Milliseconds;
+  };
+  events: { id: string; type: string; payload: string; created_at: Milliseconds };
+  deliveries: {
+    id: string;
+    webhook_id: string;
+    event_id: string;
+    event_type: string;
+    status: 'pending' | 'retrying' | 'delivered' | 'failed' | 'dead';
+    attempts: number;
+    last_attempt_at: Milliseconds | null;
+    created_at: Milliseconds;
+  };
+}
+
+/** Where queries are built and run: a reader, or the handle that a transaction is given. */
+export type Queries = Kysely<Tables>;
+
+export interface Database {
+  /** Sees what is committed, and nothing else. Never write through it. */
+  readonly reader: Queries;
+  /**
+   * Runs `work` as one transaction and resolves once its commit is durable. Nothing in it may wait for anything but
+   * `tx`: others queue behind it. A rejection rolls this transaction back, and it alone.
+   */
+  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Rejects where the database does not answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Called after every commit with the number of transactions that shared it and the seconds that it took. */
+export type CommitObserver = (transactions: number, seconds: number) => void;
+
+/** A write met a value that is already taken. */
+export class UniqueViolation extends Error {}
+
+/** The database is away, full or cannot be written: the same request may succeed later. */
+export class DatabaseUnavailable extends Error {}
+
+/** The database cannot be used at all; the message says what to do. Stops the start. */
+export class DatabaseUnusable extends Error {}
+
+export const toFlag = (value: boolean): Flag => (value ? 1 : 0);

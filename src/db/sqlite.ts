@@ -1,0 +1,112 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import {
+  type CommitObserver,
+  type Database,
+  DatabaseUnusable,
+  type Queries,
+  type Tables,
+} from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+import { migrate } from './migrate.ts';
+import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
+
+/** How long a statement waits where a backup or a command-line tool holds the file. */
+const BUSY_MILLISECONDS = 2000;
+
+/** Opens or makes the database and brings its tables up to date. */
+export async function openSqlite(path: string, onCommit?: CommitObserver): Promise<SqliteDatabase> {
+  const database = new SqliteDatabase(path, onCommit);
+  try {
+    // One transaction for all of it: a crash leaves the database as it was.
+    await database.transaction(migrate);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/**
+ * One file, two connections: a writer, on which transactions run one at a time and share commits, and a reader, which
+ * sees the last commit (WAL). Statements run on the main thread: an indexed one takes microseconds.
+ */
+export class SqliteDatabase implements Database {
+  readonly reader: Queries;
+  /** Prepared statements for the hot paths; the writer's only inside `transaction`. */
+  readonly prepareRead: (sql: string) => StatementSync;
+  readonly prepareWrite: (sql: string) => StatementSync;
+  readonly #connections: { lock: DatabaseSync; writer: DatabaseSync; reader: DatabaseSync };
+  readonly #writer: Queries;
+  readonly #commits: GroupCommit;
+
+  constructor(path: string, onCommit: CommitObserver = () => {}) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const lock = lockFile(path);
+    const writer = openConnection(path);
+    const reader = openConnection(path);
+    reader.exec('pragma query_only = on');
+    this.#connections = { lock, writer, reader };
+    this.prepareRead = statementCache(reader);
+    this.prepareWrite = statementCache(writer);
+    this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
+    this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(writer) });
+    this.#commits = new GroupCommit(
+      {
+        execute: (sql) => translated(() => this.prepareWrite(sql).run()),
+        isInTransaction: () => writer.isTransaction,
+      },
+      onCommit,
+    );
+  }
+
+  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#commits.run(() => work(this.#writer));
+  }
+
+  async ping(): Promise<void> {
+    translated(() => this.prepareRead('select 1 from service_metadata').get());
+  }
+
+  async close(): Promise<void> {
+    await this.#commits.idle();
+    const { lock, writer, reader } = this.#connections;
+    for (const connection of [reader, writer, lock]) if (connection.isOpen) connection.close();
+  }
+}
+
+function openConnection(path: string): DatabaseSync {
+  try {
+    const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
+    // FULL: a commit is on the disk before it is acknowledged. WAL alone would keep the last ones only in memory.
+    connection.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    return connection;
+  } catch (cause) {
+    throw new DatabaseUnusable(
+      `The database file ${path} cannot be opened. See that it is a SQLite database that this user may write.`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * SQLite's own lock on a file beside the database, held while the process lives: the operating system lets go of it
+ * when the process ends, however it ends. A lock file with a process id in it would outlive a crash.
+ */
+function lockFile(path: string): DatabaseSync {
+  try {
+    const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
+    lock.exec('begin exclusive');
+    return lock;
+  } catch (cause) {
+    const isHeld = cause instanceof Error && 'errcode' in cause && cause.errcode === 5;
+    throw new DatabaseUnusable(
+      isHeld
+        ? `Another process uses the database file ${path}. Stop it first: one process writes a SQLite file.`
+        : `The lock file ${path}.lock cannot be opened. See that this user may write in its folder.`,
+      { cause },
+    );
+  }
+}

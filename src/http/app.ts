@@ -1,0 +1,137 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Administrators } from '../admin/administrators.ts';
+import { agentsRoutes } from '../agents/agents.routes.ts';
+import { meRoutes } from '../agents/me.routes.ts';
+import type { Database } from '../db/database.ts';
+import type { MasterKey } from '../encryption.ts';
+import { invalidRequest, pathNotFound } from '../errors.ts';
+import { jwksRoutes, keysRoutes } from '../keys/jwks.routes.ts';
+import type { Metrics } from '../metrics.ts';
+import type { OAuthDeps } from '../oauth/issue-tokens.ts';
+import { metadataRoutes } from '../oauth/metadata.routes.ts';
+import { oauthRoutes } from '../oauth/oauth.routes.ts';
+import { organizationsRoutes } from '../organizations/organizations.routes.ts';
+import { teamsRoutes } from '../organizations/teams.routes.ts';
+import { webhooksRoutes } from '../webhooks/webhooks.routes.ts';
+import { adminAuth } from './admin-auth.ts';
+import { bearerAuth } from './bearer-auth.ts';
+import { readFormBodies, readJsonBodies } from './body-parsers.ts';
+import { answerBrokenRequest } from './broken-request.ts';
+import { errorHandler } from './error-handler.ts';
+import { healthRoutes } from './health.routes.ts';
+import { watchMethods } from './method-not-allowed.ts';
+import { collectOpenapi, serveOpenapi } from './openapi.ts';
+import { validatorCompiler } from './validation.ts';
+
+export interface AppDeps extends OAuthDeps {
+  database: Database;
+  administrators: Administrators;
+  masterKey: MasterKey;
+  metrics: Metrics;
+  log: FastifyBaseLogger;
+  version: string;
+  scopes: readonly string[];
+  isIntrospectionOpen: boolean;
+}
+
+const LARGEST_BODY = 64 * 1024;
+const REQUEST_MILLISECONDS = 30_000;
+/** Longer than the idle time of common load balancers, which must be the ones to close. */
+const KEEP_ALIVE_MILLISECONDS = 72_000;
+
+/** The HTTP side: three scopes by who may call (anybody, administrators, agents), each with its routes. */
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: LARGEST_BODY,
+    requestTimeout: REQUEST_MILLISECONDS,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 200 },
+    genReqId: (request) => requestId(request.headers['x-request-id']) ?? deps.ids.newId('req'),
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: errorHandler,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(validatorCompiler);
+  app.setErrorHandler(errorHandler);
+  app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
+  readJsonBodies(app);
+  app.decorateRequest('bearer', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
+    refuseAmbiguity(request);
+  });
+  observe(app, deps.metrics);
+
+  const refuseOtherMethods = watchMethods(app);
+  await collectOpenapi(app, deps.version);
+
+  await app.register(async (anybody) => {
+    await anybody.register(healthRoutes, deps);
+    await anybody.register(jwksRoutes, deps);
+    await anybody.register(metadataRoutes, deps);
+    await anybody.register(async (oauth) => {
+      readFormBodies(oauth);
+      await oauth.register(oauthRoutes, deps);
+    });
+  });
+
+  await app.register(async (administrators) => {
+    administrators.addHook('onRequest', adminAuth(deps.administrators));
+    await administrators.register(agentsRoutes, deps);
+    await administrators.register(organizationsRoutes, deps);
+    await administrators.register(teamsRoutes, deps);
+    await administrators.register(webhooksRoutes, deps);
+    await administrators.register(keysRoutes, deps);
+  });
+
+  await app.register(async (agents) => {
+    agents.addHook('onRequest', bearerAuth(deps));
+    await agents.register(meRoutes, deps);
+  });
+
+  await serveOpenapi(app);
+  refuseOtherMethods();
+  await app.ready();
+  return app;
+}
+
+async function refuseUnknownPath(): Promise<never> {
+  throw pathNotFound();
+}
+
+/** A caller's own request id is taken over where it is short and harmless in a log. */
+function requestId(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' && /^[\w.:-]{1,64}$/.test(header) ? header : null;
+}
+
+/** What two readers of one request could read differently. */
+function refuseAmbiguity(request: FastifyRequest): void {
+  const names = request.raw.rawHeaders;
+  let authorizations = 0;
+  for (let index = 0; index < names.length; index += 2) {
+    if (names[index]?.length === 13 && names[index]?.toLowerCase() === 'authorization') authorizations += 1;
+  }
+  if (authorizations > 1) throw invalidRequest('The request has more than one Authorization header.');
+  if (request.url.includes('%00')) throw invalidRequest('The URL holds a NUL character.');
+}
+
+function observe(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const status = reply.statusCode;
+    const route = request.routeOptions.url ?? 'none';
+    metrics.observeRequest({ method, route, status }, reply.elapsedTime / 1000);
+    const line = { method, route, status, ms: Math.round(reply.elapsedTime) };
+    if (status < 400) request.log.debug(line, 'request');
+    else request.log.info(line, 'request refused');
+  });
+}

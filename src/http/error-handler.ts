@@ -1,0 +1,54 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseUnavailable } from '../db/database.ts';
+import {
+  invalidRequest,
+  payloadTooLarge,
+  ServiceError,
+  serverError,
+  temporarilyUnavailable,
+  unsupportedMediaType,
+} from '../errors.ts';
+import { describeValidation } from './validation.ts';
+
+/** Every error of every path becomes `{error, error_description}` here; what is not for callers goes to the log. */
+export function errorHandler(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const known = toServiceError(error, request);
+  if (known.status >= 500) request.log.error({ err: known.cause ?? known }, 'request failed');
+  return reply
+    .code(known.status)
+    .headers(known.headers)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({ error: known.code, error_description: known.message });
+}
+
+function toServiceError(error: FastifyError, request: FastifyRequest): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof DatabaseUnavailable) return temporarilyUnavailable(error);
+  if (error.validation !== undefined) return invalidRequest(describeValidation(error.validation));
+  return fromFramework(error, request);
+}
+
+function fromFramework(error: FastifyError, request: FastifyRequest): ServiceError {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return payloadTooLarge();
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return unsupportedMediaType(readableTypes(request));
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalidRequest('The Content-Length header does not fit the body.');
+    default:
+      return (error.statusCode ?? 500) < 500
+        ? invalidRequest('The request is malformed. Check its URL, headers and body.')
+        : serverError(error);
+  }
+}
+
+function readableTypes(request: FastifyRequest): string[] {
+  const isOAuth = request.url.startsWith('/oauth/');
+  return isOAuth ? ['application/json', 'application/x-www-form-urlencoded'] : ['application/json'];
+}

@@ -1,0 +1,90 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+
+const description = `Machine identities and tokens: OAuth 2.0 client credentials, offline verification, immediate revocation.
+
+Every failure is \`{"error": code, "error_description": sentence}\`. Lists are newest first, in pages by \`limit\` and \`cursor\`.`;
+
+/** Collects the schemas of the routes that are registered after it. */
+export async function collectOpenapi(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Signet',
+        version,
+        description,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      // Relative: the page tries the service that it came from, by whatever name it was reached.
+      servers: [{ url: '/' }],
+      tags: [
+        { name: 'oauth', description: 'Tokens for clients and resource servers' },
+        { name: 'discovery', description: 'Public keys and metadata' },
+        { name: 'self-service', description: 'What an agent may do to itself' },
+        { name: 'agents', description: 'Machine identities' },
+        { name: 'organizations', description: 'Owners of agents and teams' },
+        { name: 'teams', description: 'Groups of agents within an organization' },
+        { name: 'webhooks', description: 'Who is told of events' },
+        { name: 'keys', description: 'The keys that sign tokens' },
+        { name: 'operations', description: 'Health and metrics' },
+      ],
+      components: {
+        securitySchemes: {
+          administrator: {
+            type: 'http',
+            scheme: 'basic',
+            description: 'An administrator’s e-mail address and password.',
+          },
+          accessToken: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'An access token.',
+          },
+          client: {
+            type: 'http',
+            scheme: 'basic',
+            description: 'client_id and client_secret; or both in the body.',
+          },
+        },
+      },
+    },
+    transform: ({ schema, url, route }) => ({
+      schema: { operationId: operationId(String(route.method), url), ...schema },
+      url,
+    }),
+  });
+}
+
+/** Swagger UI draws with inline styles and data: images; scripts come from our own files alone. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The document, and a page to read and try it: Swagger UI from our own files, no foreign host. */
+export async function serveOpenapi(app: FastifyInstance): Promise<void> {
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+    reply.header('access-control-allow-origin', '*').send(app.swagger()),
+  );
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CONTENT_SECURITY_POLICY,
+    uiConfig: { deepLinking: true, docExpansion: 'none', tryItOutEnabled: true, validatorUrl: null },
+    theme: { title: 'Signet API' },
+  });
+}
+
+/** `POST /api/agents/:id` becomes `post_api_agents_id`: stable names for generated clients. */
+function operationId(method: string, url: string): string {
+  return [method.toLowerCase(), ...url.split(/[^A-Za-z0-9]+/).filter((part) => part !== '')].join('_');
+}

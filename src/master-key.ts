@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Database, DatabaseUnusable, type Queries } from './db/database.ts';
+import { MASTER_KEY_BYTES, type MasterKey, seal, toMasterKey, unseal } from './encryption.ts';
+
+const CHECK = 'master_key_check';
+
+/**
+ * The key that opens what the database holds: the configured one, or that of the file. Where the database is new and
+ * there is neither, one is made; never where it is not, since another key would open nothing.
+ */
+export async function openMasterKey(
+  database: Database,
+  source: { configured: MasterKey | null; path: string },
+): Promise<MasterKey> {
+  const found = source.configured ?? readKeyFile(source.path);
+  const sealed = await readCheck(database.reader);
+  if (sealed === null) {
+    const key = found ?? makeKeyFile(source.path);
+    await database.transaction((tx) => writeCheck(tx, key));
+    return key;
+  }
+  if (found === null) {
+    throw new DatabaseUnusable(
+      `The master key file ${source.path} is missing. Restore it, or set SIGNET_MASTER_KEY to the key of this database.`,
+    );
+  }
+  return checked(found, sealed);
+}
+
+function checked(key: MasterKey, sealed: string): MasterKey {
+  try {
+    unseal(key, sealed, CHECK);
+    return key;
+  } catch (cause) {
+    throw new DatabaseUnusable(
+      'The master key is not the one of this database. Restore the key that it was made with.',
+      { cause },
+    );
+  }
+}
+
+async function readCheck(db: Queries): Promise<string | null> {
+  const row = await db
+    .selectFrom('service_metadata')
+    .select('value')
+    .where('name', '=', CHECK)
+    .executeTakeFirst();
+  return row?.value ?? null;
+}
+
+async function writeCheck(tx: Queries, key: MasterKey): Promise<void> {
+  await tx
+    .insertInto('service_metadata')
+    .values({ name: CHECK, value: seal(key, 'signet', CHECK) })
+    .execute();
+}
+
+function readKeyFile(path: string): MasterKey | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const key = toMasterKey(text.trim());
+  if (key !== null) return key;
+  throw new DatabaseUnusable(
+    `The master key file ${path} does not hold the base64 of ${MASTER_KEY_BYTES} bytes. Restore it from a copy.`,
+  );
+}
+
+/** On the disk before anything is encrypted with it: a crash must not leave a database without its key. */
+function makeKeyFile(path: string): MasterKey {
+  const key = randomBytes(MASTER_KEY_BYTES);
+  const file = openSync(path, 'wx', 0o600);
+  writeSync(file, `${key.toString('base64')}\n`);
+  fsyncSync(file);
+  closeSync(file);
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+  return key as unknown as MasterKey;
+}

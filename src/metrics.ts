@@ -1,0 +1,101 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+
+type GrantType = 'client_credentials' | 'refresh_token';
+
+/** What `/metrics` shows; each service has its own registry. */
+export interface Metrics {
+  readonly registry: Registry;
+  observeRequest(labels: { method: string; route: string; status: number }, seconds: number): void;
+  /** Runs a grant and counts its outcome and latency. */
+  token<T>(grantType: GrantType, run: () => Promise<T>): Promise<T>;
+  introspection<T extends { active: boolean }>(run: () => Promise<T>): Promise<T>;
+  observeCommit(transactions: number, seconds: number): void;
+}
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'signet_http_request_duration_seconds',
+    help: 'HTTP requests by route and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'signet_tokens_issued_total',
+    help: 'Access tokens issued.',
+    labelNames: ['grant_type'],
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'signet_token_requests_refused_total',
+    help: 'Token requests that got an error.',
+    labelNames: ['grant_type'],
+    registers,
+  });
+  const tokenSeconds = new Histogram({
+    name: 'signet_token_duration_seconds',
+    help: 'Time from the validated request to the tokens.',
+    labelNames: ['grant_type'],
+    buckets: SECONDS,
+    registers,
+  });
+  const introspections = new Counter({
+    name: 'signet_introspections_total',
+    help: 'Introspections by outcome.',
+    labelNames: ['active'],
+    registers,
+  });
+  const introspectionSeconds = new Histogram({
+    name: 'signet_introspection_duration_seconds',
+    help: 'Time from the validated request to the answer.',
+    buckets: SECONDS,
+    registers,
+  });
+  const commitSize = new Histogram({
+    name: 'signet_store_commit_transactions',
+    help: 'Transactions that shared one commit.',
+    buckets: [1, 2, 4, 8, 16, 32],
+    registers,
+  });
+  const commitSeconds = new Histogram({
+    name: 'signet_store_commit_duration_seconds',
+    help: 'Time from the begin to the durable end of a commit.',
+    buckets: SECONDS,
+    registers,
+  });
+
+  return {
+    registry,
+    observeRequest: (labels, seconds) => requests.observe(labels, seconds),
+    observeCommit: (transactions, seconds) => {
+      commitSize.observe(transactions);
+      commitSeconds.observe(seconds);
+    },
+    async token(grantType, run) {
+      const started = performance.now();
+      try {
+        const answer = await run();
+        tokens.inc({ grant_type: grantType });
+        tokenSeconds.observe({ grant_type: grantType }, secondsSince(started));
+        return answer;
+      } catch (error) {
+        refusals.inc({ grant_type: grantType });
+        throw error;
+      }
+    },
+    async introspection(run) {
+      const started = performance.now();
+      const answer = await run();
+      introspections.inc({ active: String(answer.active) });
+      introspectionSeconds.observe(secondsSince(started));
+      return answer;
+    },
+  };
+}
+
+const secondsSince = (started: number): number => (performance.now() - started) / 1000;

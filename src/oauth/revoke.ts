@@ -1,0 +1,18 @@
+import { toSeconds } from '../clock.ts';
+import type { OAuthDeps } from './issue-tokens.ts';
+import { endGrant, findRefreshToken } from './refresh-token.ts';
+
+/**
+ * RFC 7009 §2: revoking a refresh token ends its whole grant, access tokens included. A token that is unknown or has
+ * ended is not an error: the caller wanted it dead, and dead it is.
+ */
+export async function revokeToken(deps: OAuthDeps, token: string): Promise<void> {
+  if (token.startsWith('rt_')) {
+    const stored = await findRefreshToken(deps, token);
+    if (stored !== null) await endGrant(deps, stored);
+    return;
+  }
+  const claims = deps.verifyAccessToken(token);
+  if (claims === null || claims.exp <= toSeconds(deps.clock.now())) return;
+  await deps.tokens.revoke({ id: claims.jti, expiresAt: claims.exp * 1000 });
+}

@@ -1,0 +1,53 @@
+import { detachFromTeam } from '../agents/agents.store.ts';
+import type { Clock } from '../clock.ts';
+import type { Database, Queries } from '../db/database.ts';
+import { notFound } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import type { Team } from './organization.ts';
+import { requireOrganization } from './organizations.service.ts';
+import { deleteTeam, findTeam, insertTeam, type TeamKey, updateTeam } from './teams.store.ts';
+
+export interface TeamsDeps {
+  database: Database;
+  clock: Clock;
+  ids: Ids;
+}
+
+export async function createTeam(
+  deps: TeamsDeps,
+  input: Pick<Team, 'organizationId' | 'name' | 'description'>,
+): Promise<Team> {
+  const team: Team = { id: deps.ids.newId('team'), ...input, createdAt: deps.clock.now() };
+  await deps.database.transaction(async (tx) => {
+    await requireOrganization(tx, team.organizationId);
+    await insertTeam(tx, team);
+  });
+  return team;
+}
+
+export async function changeTeam(
+  deps: TeamsDeps,
+  key: TeamKey,
+  changes: Partial<Pick<Team, 'name' | 'description'>>,
+): Promise<Team> {
+  return deps.database.transaction(async (tx) => {
+    const team = { ...(await requireTeam(tx, key)), ...changes };
+    await updateTeam(tx, team);
+    return team;
+  });
+}
+
+/** Its agents stay in the organization. */
+export async function removeTeam(deps: TeamsDeps, key: TeamKey): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    await requireTeam(tx, key);
+    await detachFromTeam(tx, key.id);
+    await deleteTeam(tx, key.id);
+  });
+}
+
+export async function requireTeam(db: Queries, key: TeamKey): Promise<Team> {
+  const team = await findTeam(db, key);
+  if (team === null) throw notFound('team');
+  return team;
+}

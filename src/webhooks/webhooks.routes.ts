@@ -1,0 +1,176 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { invalidRequest } from '../errors.ts';
+import { eventTypes } from '../events/event.ts';
+import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
+import { listDeliveries } from './deliveries.store.ts';
+import { DEFAULT_MAX_RETRIES, normalizeEvents, problemOfUrl } from './webhook.ts';
+import {
+  CreateWebhook,
+  DeliveryList,
+  DeliveryListQuery,
+  EventTypes,
+  ListQuery,
+  toDeliveryView,
+  toWebhookView,
+  UpdateWebhook,
+  WebhookAnswer,
+  WebhookCreated,
+  WebhookList,
+  WebhookParams,
+} from './webhooks.schema.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  removeWebhook,
+  requireWebhook,
+  type WebhooksDeps,
+} from './webhooks.service.ts';
+import { listWebhooks } from './webhooks.store.ts';
+
+const tags = ['webhooks'];
+const security = [{ administrator: [] }];
+
+export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (app, deps) => {
+  const { database } = deps;
+
+  app.post(
+    '/api/webhooks',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Create a webhook',
+        description: 'The answer carries the signing secret, this once.',
+        body: CreateWebhook,
+        response: { 201: WebhookCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
+      },
+    },
+    async ({ body }, reply) => {
+      const { webhook, secret } = await createWebhook(deps, {
+        name: body.name,
+        url: checkedUrl(body.url),
+        events: normalizeEvents(body.events),
+        maxRetries: body.max_retries ?? DEFAULT_MAX_RETRIES,
+      });
+      return reply.code(201).send({ webhook: toWebhookView(webhook), secret });
+    },
+  );
+
+  app.get(
+    '/api/webhooks',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'List webhooks',
+        querystring: ListQuery,
+        response: { 200: WebhookList, ...errorResponses(...ADMIN_ERRORS) },
+      },
+    },
+    async ({ query }) => {
+      const page = toPage(query);
+      const { items, next } = splitPage(await listWebhooks(database.reader, page), page.limit);
+      return { webhooks: items.map(toWebhookView), ...next };
+    },
+  );
+
+  app.get(
+    '/api/webhooks/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Read a webhook',
+        params: WebhookParams,
+        response: { 200: WebhookAnswer, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params }) => ({ webhook: toWebhookView(await requireWebhook(database.reader, params.id)) }),
+  );
+
+  app.put(
+    '/api/webhooks/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Change a webhook',
+        description: 'Any of the members; what is absent stays.',
+        params: WebhookParams,
+        body: UpdateWebhook,
+        response: { 200: WebhookAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params, body }) => {
+      const changes = {
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.url !== undefined && { url: checkedUrl(body.url) }),
+        ...(body.events !== undefined && { events: normalizeEvents(body.events) }),
+        ...(body.is_active !== undefined && { isActive: body.is_active }),
+        ...(body.max_retries !== undefined && { maxRetries: body.max_retries }),
+      };
+      return { webhook: toWebhookView(await changeWebhook(deps, params.id, changes)) };
+    },
+  );
+
+  app.delete(
+    '/api/webhooks/:id',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Delete a webhook',
+        params: WebhookParams,
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params }, reply) => {
+      await removeWebhook(deps, params.id);
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    '/api/webhooks/:id/deliveries',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'List the deliveries of a webhook',
+        params: WebhookParams,
+        querystring: DeliveryListQuery,
+        response: { 200: DeliveryList, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+      },
+    },
+    async ({ params, query }) => {
+      await requireWebhook(database.reader, params.id);
+      const filter = {
+        webhookId: params.id,
+        ...(query.status !== undefined && { status: query.status }),
+        ...(query.event !== undefined && { eventType: query.event }),
+      };
+      const page = toPage(query);
+      const { items, next } = splitPage(await listDeliveries(database.reader, filter, page), page.limit);
+      return { deliveries: items.map(toDeliveryView), ...next };
+    },
+  );
+
+  app.get(
+    '/api/webhook-events',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'List the event types',
+        response: { 200: EventTypes, ...errorResponses(...ADMIN_ERRORS) },
+      },
+    },
+    async () => ({ events: eventTypes }),
+  );
+};
+
+function checkedUrl(url: string): string {
+  const problem = problemOfUrl(url);
+  if (problem !== null) throw invalidRequest(problem);
+  return url;
+}

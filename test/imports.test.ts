@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+
+/** From the ground up; a folder imports from its own floor and those below it. */
+const floors: ReadonlyArray<readonly string[]> = [
+  ['clock', 'errors', 'ids', 'encryption', 'basic-credentials', 'version', 'schema'],
+  ['db', 'metrics'],
+  ['events', 'master-key'],
+  ['admin', 'agents', 'keys', 'organizations', 'webhooks'],
+  ['oauth'],
+  ['workers', 'config'],
+  ['http'],
+  ['service'],
+  ['main'],
+];
+
+const files = globSync('src/**/*.ts');
+
+test('imports point down only', () => {
+  for (const file of files) {
+    for (const imported of importsOf(file)) {
+      assert.ok(floorOf(imported) <= floorOf(file), `${file} imports ${imported}, which is above it`);
+    }
+  }
+});
+
+test('the environment is read in one place', () => {
+  const readers = files.filter((file) => readFileSync(file, 'utf8').includes('process.env'));
+  assert.deepEqual(readers, ['src/config.ts']);
+});
+
+test('SQLite is known to src/db, the hot-path port and the wiring alone', () => {
+  const knowing = files.filter((file) => importsOf(file).some((name) => /db\/sqlite/.test(name)));
+  const allowed = ['src/oauth/tokens.store.sqlite.ts', 'src/service.ts'];
+  assert.deepEqual(knowing.filter((file) => !file.startsWith('src/db/')).sort(), allowed);
+});
+
+function importsOf(file: string): string[] {
+  const source = readFileSync(file, 'utf8');
+  return [...source.matchAll(/from '(\.[^']+)'/g)]
+    .map((match) => normalize(join(dirname(file), match[1] ?? '')))
+    .filter((path) => path.startsWith('src/'));
+}
+
+function floorOf(file: string): number {
+  const name = (file.split('/')[1] ?? '').replace('.ts', '');
+  const floor = floors.findIndex((names) => names.includes(name));
+  assert.ok(floor >= 0, `${file} is on no floor`);
+  return floor;
+}

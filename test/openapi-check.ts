@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+const addFormats = formats as unknown as typeof formats.default;
+
+interface Operation {
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+}
+export interface OpenapiDocument {
+  paths: Record<string, Record<string, Operation>>;
+}
+
+export interface Exchange {
+  method: string;
+  path: string;
+  status: number;
+  contentType: string;
+  body: unknown;
+}
+
+/** Holds every answer of the suite against the document that the service publishes. */
+export function createOpenapiCheck(document: OpenapiDocument): (exchange: Exchange) => void {
+  const ajv = addFormats(new Ajv2020({ strict: false }));
+  const validators = new Map<string, ValidateFunction>();
+  const templates = Object.keys(document.paths).sort((a, b) => parameters(a) - parameters(b));
+
+  return ({ method, path, status, contentType, body }) => {
+    const template = templates.find((candidate) => matches(candidate, path));
+    const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
+    if (template === undefined || operation === undefined) {
+      assertError(status, body);
+      return;
+    }
+    const response = operation.responses[String(status)];
+    assert.ok(response, `${method} ${template} answered ${status}, which the document does not list`);
+    const schema = Object.entries(response.content ?? {}).find(([type]) => contentType.startsWith(type))?.[1]
+      .schema;
+    if (schema === undefined) {
+      assert.equal(body, undefined, `${method} ${template} ${status} has a body that is not in the document`);
+      return;
+    }
+    const key = `${method} ${template} ${status}`;
+    const validate = validators.get(key) ?? ajv.compile(schema);
+    validators.set(key, validate);
+    assert.ok(validate(body), `${key}: ${ajv.errorsText(validate.errors)}: ${JSON.stringify(body)}`);
+  };
+}
+
+/** What no operation describes is a 404 or a 405, and still our error body. */
+function assertError(status: number, body: unknown): void {
+  assert.ok(status >= 400, `an undocumented operation answered ${status}`);
+  const { error, error_description: description } = body as Record<string, unknown>;
+  assert.deepEqual([typeof error, typeof description], ['string', 'string']);
+}
+
+const parameters = (template: string): number => template.split('{').length;
+
+function matches(template: string, path: string): boolean {
+  const [wanted, given] = [template.split('/'), path.split('/')];
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => part.startsWith('{') || part === given[index])
+  );
+}
