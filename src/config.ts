@@ -261,8 +261,9 @@ function oneOf<const Choice extends string>(...choices: readonly Choice[]): (tex
 function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
-  if (!isWeb || url.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new Problem(`must be an http or https URL without query, fragment and user name, not "${text}".`);
+  // The text is not repeated: what makes it wrong may be a password.
+  if (!isWeb || /[?#]/.test(text) || url.username !== '' || url.password !== '') {
+    throw new Problem('must be an http or https URL without query, fragment and user name.');
   }
   return text.replace(/\/+$/, '');
 }

@@ -207,6 +207,14 @@ export const temporarilyUnavailable = (cause?: unknown): ServiceError =>
 export const serverError = (cause?: unknown): ServiceError =>
   new ServiceError('server_error', 'Something went wrong inside the service.', { cause });
 
+/** What the log says of an accident: what happened and its causes, never where in the code. */
+export function toLogEntry(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, cause } = error;
+  const code = 'code' in error ? { code: error.code } : {};
+  return { type: name, message, ...code, ...(cause !== undefined && { cause: toLogEntry(cause) }) };
+}
+
 /** For the default branch of a switch over a union: a new member does not compile until it is handled. */
 export function unreachable(value: never): never {
   throw new Error(`Unreachable: ${String(value)}`);

@@ -31,6 +31,8 @@ async function main(): Promise<void> {
 }
 
 async function serve(config: Config): Promise<void> {
+  // What is made in the data folder is for this user alone, also where the folder was there before.
+  process.umask(0o077);
   const service = await createService(config);
   stopOnSignals(service);
   await service.start();
@@ -50,7 +52,8 @@ function readArguments() {
 
 function stopOnSignals(service: Service): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
+    // Not once: npm passes on what the terminal has sent already, and the second must not cut the stop short.
+    process.on(signal, () => {
       setTimeout(() => process.exit(1), STOP_MILLISECONDS).unref();
       service.stop().then(
         () => process.exit(0),

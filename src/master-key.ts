@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, DatabaseUnusable, type Queries } from './db/database.ts';
 import { MASTER_KEY_BYTES, type MasterKey, seal, toMasterKey, unseal } from './encryption.ts';
@@ -75,6 +75,7 @@ function readKeyFile(path: string): MasterKey | null {
 /** On the disk before anything is encrypted with it: a crash must not leave a database without its key. */
 function makeKeyFile(path: string): MasterKey {
   const key = randomBytes(MASTER_KEY_BYTES);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file = openSync(path, 'wx', 0o600);
   writeSync(file, `${key.toString('base64')}\n`);
   fsyncSync(file);

@@ -29,8 +29,8 @@ export const idParam = (prefix: IdPrefix) =>
 
 const LARGEST_PAGE = 1000;
 
-/** The query of a list: newest first, keyset pages. */
-export const PageQuery = {
+/** The query of a list: newest first, keyset pages. A cursor of another list is refused, not misread. */
+export const pageQuery = (prefix: IdPrefix) => ({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -41,11 +41,11 @@ export const PageQuery = {
   ),
   cursor: Type.Optional(
     Type.String({
-      pattern: `^[a-z]+_${SORTABLE_PATTERN}$`,
+      pattern: `^${prefix}_${SORTABLE_PATTERN}$`,
       description: 'The `next_cursor` of the page before.',
     }),
   ),
-};
+});
 
 export const NextCursor = Type.Optional(
   Type.String({ description: 'Send it as `cursor` to get the next page. Absent on the last one.' }),

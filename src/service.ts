@@ -43,6 +43,8 @@ const DAY_MILLISECONDS = 86_400_000;
 const ROTATION_SLACK_MILLISECONDS = 60_000;
 const MAINTAIN_KEYS_MILLISECONDS = 60_000;
 const PRUNE_MILLISECONDS = 60_000;
+/** How long a stop waits for requests under way before it cuts them off. */
+const FINISH_MILLISECONDS = 8000;
 
 /** The only wiring: everything is opened and constructed here, in order, and handed what it uses. */
 export async function createService(config: Config, outside: Outside = {}): Promise<Service> {
@@ -66,7 +68,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     });
     await keyRing.open();
     const administrators = new Administrators({ database, clock, ids });
-    const administrator = await firstAdministrator(administrators, config);
+    const administrator = await firstAdministrator(administrators, config, log);
     const outbox = new Outbox({ clock, ids, loadSubscriptions });
     await outbox.reload(database.reader);
     const app = await createApp({
@@ -122,7 +124,9 @@ interface Parts {
 function lifecycle({ app, database, workers, config }: Parts): Pick<Service, 'start' | 'stop'> {
   let stopping: Promise<void> | null = null;
   async function stopAll(): Promise<void> {
+    const cut = setTimeout(() => app.server.closeAllConnections(), FINISH_MILLISECONDS);
     await app.close();
+    clearTimeout(cut);
     await Promise.all(workers.map((worker) => worker.stop()));
     await database.close();
   }
@@ -141,12 +145,17 @@ function lifecycle({ app, database, workers, config }: Parts): Pick<Service, 'st
 async function firstAdministrator(
   administrators: Administrators,
   config: Config,
+  log: Logger,
 ): Promise<Service['administrator']> {
   const generated = config.adminPassword === null ? randomBytes(18).toString('base64url') : null;
+  const { adminEmail } = config;
   const { email, isNew } = await administrators.ensureFirst({
-    email: config.adminEmail ?? 'admin@localhost',
+    email: adminEmail ?? 'admin@localhost',
     password: config.adminPassword ?? (generated as string),
   });
+  if (!isNew && adminEmail !== null && adminEmail !== email) {
+    log.warn(`SIGNET_ADMIN_EMAIL is not used: there is an administrator already, ${email}`);
+  }
   return { email, generatedPassword: isNew ? generated : null };
 }
 

@@ -154,7 +154,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, d
         summary: 'Delete an agent',
         description: 'Its secrets and tokens end at once.',
         params: AgentParams,
-        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
     async ({ params }, reply) => {

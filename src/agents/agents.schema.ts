@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
-import { Body, Id, idParam, Name, NextCursor, Nullable, PageQuery, Timestamp } from '../schema.ts';
+import { Body, Id, idParam, Name, NextCursor, Nullable, pageQuery, Timestamp } from '../schema.ts';
 import type { Agent, LivingSecret } from './agent.ts';
 
 const TEN_YEARS_SECONDS = 315_360_000;
@@ -82,6 +82,7 @@ const GracePeriod = Type.Optional(
     maximum: 604_800,
     default: 0,
     description: 'Seconds for which the secrets until now keep working beside the new one.',
+    examples: [3600],
   }),
 );
 
@@ -96,7 +97,7 @@ export const RotateMe = Nullable(Body({ grace_period_secs: GracePeriod }));
 export const AgentParams = Type.Object({ id: idParam('agent') });
 
 export const AgentListQuery = Body({
-  ...PageQuery,
+  ...pageQuery('agent'),
   organization_id: Type.Optional(Type.String()),
   team_id: Type.Optional(Type.String()),
   is_active: Type.Optional(Type.Boolean()),
@@ -127,7 +128,9 @@ export const Usage = Type.Object({
     description: 'Newest first, the latest hundred.',
   }),
 });
-export const Message = Type.Object({ message: Type.String() });
+export const Message = Type.Object({
+  message: Type.String({ examples: ['The agent is deactivated. An administrator can reactivate it.'] }),
+});
 
 export function toAgentView(agent: Agent): Static<typeof AgentView> {
   return {

@@ -202,6 +202,8 @@ function applyChanges(agent: Agent, changes: AgentChanges, now: number): Agent {
     name: changes.name ?? agent.name,
     scopes: changes.scopes ?? agent.scopes,
     isActive: changes.isActive ?? agent.isActive,
+    // Deactivation ends the agent's tokens for good: reactivating it does not bring a stolen one back.
+    tokenEpoch: agent.tokenEpoch + (agent.isActive && changes.isActive === false ? 1 : 0),
     teamId: changes.teamId === undefined ? agent.teamId : changes.teamId,
     expiresAt:
       changes.expiresInSeconds === undefined ? agent.expiresAt : expiryFrom(now, changes.expiresInSeconds),

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
 import { insufficientScope, invalidToken } from '../errors.ts';
-import { errorResponses, NoContent } from '../schema.ts';
+import { BODY_ERRORS, errorResponses, NoContent } from '../schema.ts';
 import type { Agent } from './agent.ts';
 import { toRotationView } from './agents.routes.ts';
 import { AgentAnswer, Message, RotateMe, SecretRotated, toAgentView, Usage } from './agents.schema.ts';
@@ -70,13 +70,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
         body: RotateMe,
         response: {
           200: SecretRotated,
-          ...errorResponses(
-            'invalid_token',
-            'insufficient_scope',
-            'conflict',
-            'payload_too_large',
-            'unsupported_media_type',
-          ),
+          ...errorResponses(...BODY_ERRORS, 'invalid_token', 'insufficient_scope', 'conflict'),
         },
       },
     },
@@ -95,7 +89,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
         security,
         summary: 'Deactivate yourself',
         description: 'Ends every token of the agent. Only an administrator can reactivate it.',
-        response: { 200: Message, ...errorResponses('invalid_token', 'insufficient_scope') },
+        response: { 200: Message, ...errorResponses(...BODY_ERRORS, 'invalid_token', 'insufficient_scope') },
       },
     },
     async (request) => {
@@ -113,7 +107,10 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
         security,
         summary: 'Delete yourself',
         description: 'Ends every token and secret of the agent. It cannot be undone.',
-        response: { 204: NoContent, ...errorResponses('invalid_token', 'insufficient_scope') },
+        response: {
+          204: NoContent,
+          ...errorResponses(...BODY_ERRORS, 'invalid_token', 'insufficient_scope'),
+        },
       },
     },
     async (request, reply) => {

@@ -23,7 +23,7 @@ import { adminAuth } from './admin-auth.ts';
 import { bearerAuth } from './bearer-auth.ts';
 import { readFormBodies, readJsonBodies } from './body-parsers.ts';
 import { answerBrokenRequest } from './broken-request.ts';
-import { errorHandler } from './error-handler.ts';
+import { errorHandler, hardeningHeaders } from './error-handler.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
 import { collectOpenapi, serveOpenapi } from './openapi.ts';
@@ -54,6 +54,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: REQUEST_MILLISECONDS,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     return503OnClosing: false,
+    // Node would answer without a body; `refuseAmbiguity` answers as for any other error.
+    http: { requireHostHeader: false },
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => requestId(request.headers['x-request-id']) ?? deps.ids.newId('req'),
     clientErrorHandler: answerBrokenRequest,
@@ -66,10 +68,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   readJsonBodies(app);
   app.decorateRequest('bearer', null);
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' });
+    reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
   });
   observe(app, deps.metrics);
+  // RFC 9110 §10.1.1 lets an unknown expectation be ignored; Node would refuse it without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  // A connection that stays open after its last answer would hold the stop up.
+  app.addHook('preClose', async () => {
+    app.server.keepAliveTimeout = 1;
+  });
 
   const refuseOtherMethods = watchMethods(app);
   await collectOpenapi(app, deps.version);
@@ -115,6 +123,10 @@ function requestId(header: string | string[] | undefined): string | null {
 
 /** What two readers of one request could read differently. */
 function refuseAmbiguity(request: FastifyRequest): void {
+  // RFC 9112 §3.2
+  if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+    throw invalidRequest('The request has no Host header.');
+  }
   const names = request.raw.rawHeaders;
   let authorizations = 0;
   for (let index = 0; index < names.length; index += 2) {

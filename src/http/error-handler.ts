@@ -6,6 +6,7 @@ import {
   ServiceError,
   serverError,
   temporarilyUnavailable,
+  toLogEntry,
   unsupportedMediaType,
 } from '../errors.ts';
 import { describeValidation } from './validation.ts';
@@ -17,14 +18,20 @@ export function errorHandler(
   reply: FastifyReply,
 ): FastifyReply {
   const known = toServiceError(error, request);
-  if (known.status >= 500) request.log.error({ err: known.cause ?? known }, 'request failed');
+  if (known.status >= 500) request.log.error({ cause: toLogEntry(known.cause ?? known) }, 'request failed');
   return reply
     .code(known.status)
-    .headers(known.headers)
+    .headers({ ...hardeningHeaders(request), ...known.headers })
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send({ error: known.code, error_description: known.message });
 }
+
+/** What every answer carries. Set again here for the errors that come before any hook. */
+export const hardeningHeaders = (request: FastifyRequest): Record<string, string> => ({
+  'x-request-id': request.id,
+  'x-content-type-options': 'nosniff',
+});
 
 function toServiceError(error: FastifyError, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error;

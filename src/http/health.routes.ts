@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import type { Database } from '../db/database.ts';
+import { temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { errorResponses } from '../schema.ts';
 
@@ -35,7 +36,9 @@ export const healthRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { datab
         },
       },
       async () => {
-        await database.ping();
+        await database.ping().catch((cause: unknown) => {
+          throw temporarilyUnavailable(cause);
+        });
         return { status: 'ok' as const, version, database: 'ok' as const };
       },
     );
@@ -62,8 +65,13 @@ export const healthRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { datab
         tags,
         security,
         summary: 'Metrics for Prometheus',
-        produces: ['text/plain'],
-        response: { 200: Type.String({ description: 'The Prometheus text format.' }), ...errorResponses() },
+        response: {
+          200: {
+            description: 'The Prometheus text format.',
+            content: { 'text/plain': { schema: Type.String() } },
+          },
+          ...errorResponses(),
+        },
       },
     },
     async (_request, reply) =>

@@ -79,8 +79,11 @@ export async function serveOpenapi(app: FastifyInstance): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: CONTENT_SECURITY_POLICY,
-    uiConfig: { deepLinking: true, docExpansion: 'none', tryItOutEnabled: true, validatorUrl: null },
-    theme: { title: 'Signet API' },
+    uiConfig: { deepLinking: true, docExpansion: 'list', tryItOutEnabled: true, validatorUrl: null },
+    theme: {
+      title: 'Signet API',
+      css: [{ filename: 'signet.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
   });
 }
 

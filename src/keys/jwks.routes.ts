@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from 'typebox';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
-import { ADMIN_ERRORS, errorResponses, Nullable, Timestamp } from '../schema.ts';
+import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, Nullable, Timestamp } from '../schema.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -86,7 +86,7 @@ export const keysRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async
         summary: 'Rotate the signing key',
         description:
           'The next key signs from now on, a new next one is published, tokens of the old one stay valid.',
-        response: { 200: KeyList, ...errorResponses(...ADMIN_ERRORS) },
+        response: { 200: KeyList, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
       },
     },
     async () => {

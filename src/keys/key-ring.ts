@@ -27,6 +27,7 @@ interface Ring {
 export class KeyRing {
   readonly #deps: Deps;
   #ring: Ring | null = null;
+  #rotating: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -67,7 +68,10 @@ export class KeyRing {
     const publicKey = this.#opened.publicKeys.get(header);
     if (publicKey === undefined) return null;
     const signingInput = Buffer.from(`${header}.${payload}`);
-    const isOurs = verify('sha256', signingInput, publicKey, Buffer.from(signature, 'base64url'));
+    const signatureBytes = Buffer.from(signature, 'base64url');
+    // Node's decoder forgives padding, white space and stray bits; a token has one spelling.
+    if (signatureBytes.toString('base64url') !== signature) return null;
+    const isOurs = verify('sha256', signingInput, publicKey, signatureBytes);
     return isOurs ? JSON.parse(Buffer.from(payload, 'base64url').toString()) : null;
   }
 
@@ -93,8 +97,15 @@ export class KeyRing {
     return this.#ring;
   }
 
+  /** One at a time: a key is published by one rotation before the next can let it sign. */
+  #rotateFrom(kid: string | null): Promise<void> {
+    const rotation = this.#rotating.then(() => this.#rotateNow(kid));
+    this.#rotating = rotation.catch(() => {});
+    return rotation;
+  }
+
   /** Where `kid` is given and no longer active, another has rotated already and nothing is left to do. */
-  async #rotateFrom(kid: string | null): Promise<void> {
+  async #rotateNow(kid: string | null): Promise<void> {
     const { database, clock, longestTokenMilliseconds } = this.#deps;
     const next = await this.#newKey('next');
     await database.transaction(async (tx) => {

@@ -17,6 +17,7 @@ export type Inspection =
 
 interface InspectedToken {
   id: string;
+  aud: string;
   scopes: readonly string[];
   iat: number;
   exp: number;
@@ -60,12 +61,18 @@ async function inspectRefreshToken(deps: OAuthDeps, token: string): Promise<Insp
   }
   const times = { iat: toSeconds(stored.issuedAt), exp: toSeconds(stored.expiresAt) };
   const scopes = narrowScopes(stored.scopes, agent.scopes);
-  return { isActive: true, tokenType: 'refresh_token', agent, token: { id: tokenId, scopes, ...times } };
+  return {
+    isActive: true,
+    tokenType: 'refresh_token',
+    agent,
+    token: { id: tokenId, aud: deps.audience, scopes, ...times },
+  };
 }
 
 /** A scope that the agent has lost is lost to its living tokens too. */
 const inspected = (claims: AccessTokenClaims, agent: TokenAgent): InspectedToken => ({
   id: claims.jti,
+  aud: claims.aud,
   scopes: narrowScopes(splitScope(claims.scope), agent.scopes),
   iat: claims.iat,
   exp: claims.exp,
@@ -84,7 +91,7 @@ export function toIntrospectionResponse(deps: OAuthDeps, inspection: Inspection)
     iat: token.iat,
     sub: agent.agentId,
     iss: deps.issuer,
-    aud: deps.audience,
+    aud: token.aud,
     jti: token.id,
     ...(agent.organizationId !== null && { org_id: agent.organizationId }),
   };

@@ -6,6 +6,8 @@ interface Deps {
   issuer: string;
   scopes: readonly string[];
   isIntrospectionOpen: boolean;
+  /** null where no refresh tokens are issued. */
+  refreshTokenSeconds: number | null;
 }
 
 const Uri = Type.String({ examples: ['https://signet.example/oauth/token'] });
@@ -39,7 +41,8 @@ export const metadataRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { iss
     scopes_supported: [...deps.scopes],
     // Required by RFC 8414 §2, and empty: there is no authorization endpoint.
     response_types_supported: [],
-    grant_types_supported: ['client_credentials', 'refresh_token'],
+    grant_types_supported:
+      deps.refreshTokenSeconds === null ? ['client_credentials'] : ['client_credentials', 'refresh_token'],
     token_endpoint_auth_methods_supported: CLIENT_METHODS,
     introspection_endpoint_auth_methods_supported: deps.isIntrospectionOpen
       ? ['none', ...CLIENT_METHODS]

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { invalidRequest, unsupportedGrantType } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { BODY_ERRORS, errorResponses } from '../schema.ts';
-import { type AuthenticationInput, authenticateClient } from './client-authentication.ts';
+import { type AuthenticationInput, authenticateCaller } from './client-authentication.ts';
 import { clientCredentials } from './client-credentials.ts';
 import { inspectToken, publishInspection, toIntrospectionResponse } from './introspect.ts';
 import type { OAuthDeps } from './issue-tokens.ts';
@@ -42,6 +42,10 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store');
     refuseSecretsInQuery(request.query as Record<string, unknown>);
+  });
+
+  app.addHook('preValidation', async (request) => {
+    request.body = withoutEmptyParameters(request.body);
   });
 
   app.post(
@@ -107,7 +111,7 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
       },
     },
     async (request) => {
-      if (!deps.isIntrospectionOpen) await authenticateClient(deps, authenticationOf(request));
+      if (!deps.isIntrospectionOpen) await authenticateCaller(deps, authenticationOf(request));
       return metrics.introspection(async () => {
         const inspection = await inspectToken(deps, request.body.token);
         await publishInspection(deps, inspection);
@@ -136,6 +140,12 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
     },
   );
 };
+
+/** RFC 6749 §3.2: a parameter without a value counts as not sent. */
+function withoutEmptyParameters(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== ''));
+}
 
 function authenticationOf(request: FastifyRequest): AuthenticationInput {
   return {

@@ -3,9 +3,9 @@ import type { AgentsDeps } from '../agents/agents.service.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
   CreateOrganization,
-  ListQuery,
   OrganizationAnswer,
   OrganizationList,
+  OrganizationListQuery,
   OrganizationParams,
   toOrganizationView,
   UpdateOrganization,
@@ -48,7 +48,7 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         tags,
         security,
         summary: 'List organizations',
-        querystring: ListQuery,
+        querystring: OrganizationListQuery,
         response: { 200: OrganizationList, ...errorResponses(...ADMIN_ERRORS) },
       },
     },
@@ -106,7 +106,7 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         security,
         summary: 'Delete an organization with its teams and agents',
         params: OrganizationParams,
-        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
     async ({ params }, reply) => {

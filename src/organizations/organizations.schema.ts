@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { toTimestamp } from '../clock.ts';
-import { Body, Id, idParam, Name, NextCursor, Nullable, PageQuery, Timestamp } from '../schema.ts';
+import { Body, Id, idParam, Name, NextCursor, Nullable, pageQuery, Timestamp } from '../schema.ts';
 import { LONGEST_TOKEN_SECONDS, type Organization, type Team } from './organization.ts';
 
 const Slug = Type.String({
@@ -49,7 +49,8 @@ const Description = Type.String({ maxLength: 1000, description: 'At most 1,000 c
 export const OrganizationParams = Type.Object({ id: idParam('org') });
 export const TeamsParams = Type.Object({ org_id: idParam('org') });
 export const TeamParams = Type.Object({ org_id: idParam('org'), team_id: idParam('team') });
-export const ListQuery = Body(PageQuery);
+export const OrganizationListQuery = Body(pageQuery('org'));
+export const TeamListQuery = Body(pageQuery('team'));
 
 export const CreateOrganization = Body({
   name: Name,

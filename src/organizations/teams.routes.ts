@@ -2,9 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
   CreateTeam,
-  ListQuery,
   TeamAnswer,
   TeamList,
+  TeamListQuery,
   TeamParams,
   TeamsParams,
   toTeamView,
@@ -50,7 +50,7 @@ export const teamsRoutes: FastifyPluginAsyncTypebox<TeamsDeps> = async (app, dep
         security,
         summary: 'List the teams of an organization',
         params: TeamsParams,
-        querystring: ListQuery,
+        querystring: TeamListQuery,
         response: { 200: TeamList, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
       },
     },
@@ -101,7 +101,7 @@ export const teamsRoutes: FastifyPluginAsyncTypebox<TeamsDeps> = async (app, dep
         summary: 'Delete a team',
         description: 'Its agents stay in the organization.',
         params: TeamParams,
-        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
     async ({ params }, reply) => {

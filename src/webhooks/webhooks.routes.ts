@@ -121,7 +121,7 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         security,
         summary: 'Delete a webhook',
         params: WebhookParams,
-        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+        response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
     async ({ params }, reply) => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
 import { eventTypes } from '../events/event.ts';
-import { Body, Id, idParam, Name, NextCursor, Nullable, PageQuery, Timestamp } from '../schema.ts';
+import { Body, Id, idParam, Name, NextCursor, Nullable, pageQuery, Timestamp } from '../schema.ts';
 import type { Delivery } from './deliveries.store.ts';
 import { ALL_EVENTS, DEFAULT_MAX_RETRIES, type Webhook } from './webhook.ts';
 
@@ -52,9 +52,9 @@ const DeliveryView = Type.Object(
 );
 
 export const WebhookParams = Type.Object({ id: idParam('webhook') });
-export const ListQuery = Body(PageQuery);
+export const ListQuery = Body(pageQuery('webhook'));
 export const DeliveryListQuery = Body({
-  ...PageQuery,
+  ...pageQuery('delivery'),
   status: Type.Optional(Type.Enum([...statuses])),
   event: Type.Optional(Type.String({ enum: eventTypes })),
 });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { toLogEntry } from '../errors.ts';
 
 /** What runs beside the requests. Both calls may come twice. */
 export interface Worker {
@@ -26,7 +27,7 @@ export function every({ name, intervalMs, runOnce, log }: Schedule): Worker {
     timer = setTimeout(() => {
       running = runOnce()
         .catch((error: unknown) =>
-          log.error({ err: error, worker: name }, 'worker failed; it will try again'),
+          log.error({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again'),
         )
         .then(() => {
           running = null;
