@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ADMIN, freePort } from './harness.ts';
+
+const bin = join(import.meta.dirname, '..', 'bin', 'signet.mjs');
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The real program in a process of its own. */
+export interface Child {
+  url: string;
+  process: ChildProcess;
+  /** What it has printed until now. */
+  output(): { stdout: string; stderr: string };
+  exited: Promise<Exit>;
+  kill(signal: NodeJS.Signals): Promise<Exit>;
+}
+
+/** The working folder of children, which end with it. */
+export interface ChildFolder {
+  path: string;
+  children: ChildProcess[];
+  remove(): void;
+}
+
+export function childFolder(): ChildFolder {
+  const path = mkdtempSync(join(tmpdir(), 'signet-child-'));
+  const children: ChildProcess[] = [];
+  return {
+    path,
+    children,
+    remove() {
+      for (const child of children) child.kill('SIGKILL');
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+interface ChildOptions {
+  folder: ChildFolder;
+  port: number;
+  env?: Record<string, string>;
+  arguments?: readonly string[];
+}
+
+/** Starts it and waits until it serves or exits. */
+export async function startChild(options: {
+  folder: ChildFolder;
+  port?: number;
+  env?: Record<string, string>;
+}): Promise<Child> {
+  const child = launch({ ...options, port: options.port ?? (await freePort()) });
+  await Promise.race([printed(child, 'Make a first agent'), child.exited]);
+  if (child.process.exitCode !== null) throw new Error(`The service ended: ${child.output().stderr}`);
+  return child;
+}
+
+/** Starts it where it is expected to end by itself. */
+export async function runChild(options: {
+  folder: ChildFolder;
+  port?: number;
+  env?: Record<string, string>;
+  arguments?: readonly string[];
+}): Promise<Exit> {
+  return launch({ ...options, port: options.port ?? (await freePort()) }).exited;
+}
+
+export const adminEnv = { SIGNET_ADMIN_EMAIL: ADMIN.email, SIGNET_ADMIN_PASSWORD: ADMIN.password };
+
+function launch({ folder, port, env = {}, arguments: given = ['serve'] }: ChildOptions): Child {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [bin, ...given], {
+    cwd: folder.path,
+    env: { PATH, SIGNET_PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  folder.children.push(child);
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.stderr += chunk;
+  });
+  const exited = once(child, 'close').then(
+    ([code, signal]): Exit => ({ code: code as number | null, signal: signal as Exit['signal'], ...output }),
+  );
+  return {
+    url: `http://127.0.0.1:${port}`,
+    process: child,
+    output: () => ({ ...output }),
+    exited,
+    kill(signal) {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+async function printed(child: Child, text: string): Promise<void> {
+  while (!child.output().stdout.includes(text)) {
+    if (child.process.stdout === null) throw new Error('The output of the service is not read.');
+    await once(child.process.stdout, 'data');
+  }
+}

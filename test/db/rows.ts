@@ -1,0 +1,112 @@
+import type { Agent } from '../../src/agents/agent.ts';
+import { insertAgent } from '../../src/agents/agents.store.ts';
+import { insertSecret } from '../../src/agents/secrets.store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { createIds, digestSecret, type SecretDigest } from '../../src/ids.ts';
+import type { NewGrant, NewRefreshToken, RefreshClaim } from '../../src/oauth/tokens.store.ts';
+import type { Organization, Team } from '../../src/organizations/organization.ts';
+import type { Webhook } from '../../src/webhooks/webhook.ts';
+import { TestClock } from '../clock.ts';
+
+/** Domain objects for the stores, complete and each with an identifier of its own. */
+
+export const NOW = 1_800_000_000_000;
+export const ids = createIds(new TestClock());
+
+export const anAgent = (changes: Partial<Agent> = {}): Agent => ({
+  id: ids.newId('agent'),
+  clientId: ids.newId('cid'),
+  name: 'importer',
+  scopes: ['read', 'write'],
+  isActive: true,
+  organizationId: null,
+  teamId: null,
+  expiresAt: null,
+  tokenEpoch: 0,
+  tokenCount: 0,
+  refreshCount: 0,
+  lastActivityAt: null,
+  createdAt: NOW,
+  ...changes,
+});
+
+export const anOrganization = (changes: Partial<Organization> = {}): Organization => {
+  const id = ids.newId('org');
+  return {
+    id,
+    name: 'Acme',
+    slug: id.replace('_', '-'),
+    ownerEmail: 'owner@acme.test',
+    plan: 'free',
+    jwtExpirySeconds: null,
+    createdAt: NOW,
+    ...changes,
+  };
+};
+
+export const aTeam = (organizationId: string, changes: Partial<Team> = {}): Team => ({
+  id: ids.newId('team'),
+  organizationId,
+  name: 'Payments',
+  description: 'who pays',
+  createdAt: NOW,
+  ...changes,
+});
+
+export const aWebhook = (changes: Partial<Webhook> = {}): Webhook => ({
+  id: ids.newId('webhook'),
+  name: 'audit',
+  url: 'https://receiver.test/events',
+  events: ['agent.created'],
+  isActive: true,
+  maxRetries: 10,
+  consecutiveFails: 0,
+  sealedSecret: 'v1.sealed',
+  createdAt: NOW,
+  ...changes,
+});
+
+export const aDigest = (): SecretDigest => digestSecret(ids.newClientSecret());
+
+export const aRefreshToken = (changes: Partial<NewRefreshToken> = {}): NewRefreshToken => ({
+  clientSecretId: 1,
+  digest: aDigest(),
+  grantId: ids.newSortable(),
+  sequence: 0,
+  tokenEpoch: 0,
+  scopes: ['read'],
+  expiresAt: NOW + 1_000_000,
+  ...changes,
+});
+
+export const aGrant = (agentId: string, changes: Partial<NewGrant> = {}): NewGrant => ({
+  agentId,
+  now: NOW,
+  usedSecretId: null,
+  refreshToken: null,
+  publish: null,
+  ...changes,
+});
+
+export const aClaim = (
+  claimed: { id: number; agentId: string; token: NewRefreshToken },
+  changes: Partial<RefreshClaim> = {},
+): RefreshClaim => ({
+  id: claimed.id,
+  agentId: claimed.agentId,
+  now: NOW,
+  successor: { ...claimed.token, digest: aDigest(), sequence: claimed.token.sequence + 1 },
+  rememberUntil: NOW + 2_000_000,
+  publish: null,
+  ...changes,
+});
+
+/** An agent in the database, with one secret. */
+export async function storeAgent(database: Database, changes: Partial<Agent> = {}): Promise<Agent> {
+  const agent = anAgent(changes);
+  await database.transaction(async (tx) => {
+    await insertAgent(tx, agent);
+    await insertSecret(tx, { agentId: agent.id, digest: aDigest(), createdAt: NOW });
+  });
+  return agent;
+}
