@@ -1,4 +1,6 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { Webhook } from 'standardwebhooks';
+import { startDemoReceiver } from './demo-receiver.ts';
 import { startDemoService } from './demo-service.ts';
 
 interface Call {
@@ -11,14 +13,17 @@ interface Call {
 
 type Answer = Record<string, unknown>;
 
-const SECRETS = ['client_secret', 'access_token', 'refresh_token', 'token'];
+const SECRETS = ['client_secret', 'access_token', 'refresh_token', 'token', 'secret'];
 const SHOWN_CHARACTERS = 12;
 
+const receiver = await startDemoReceiver();
 const { url, folder, admin, stop } = await startDemoService();
+const asAdministrator = basic(admin.email, admin.password);
 try {
   await tour();
 } finally {
   await stop();
+  receiver.close();
 }
 
 async function tour(): Promise<void> {
@@ -28,7 +33,7 @@ async function tour(): Promise<void> {
   const agent = await call(201, {
     method: 'POST',
     path: '/api/agents',
-    authorization: basic(admin.email, admin.password),
+    authorization: asAdministrator,
     json: { name: 'invoice-importer', scopes: ['read', 'write'] },
   });
 
@@ -62,7 +67,32 @@ async function tour(): Promise<void> {
   heading('… and wherever it is presented to the service.');
   await call(401, readMe);
 
+  await hearOf(agent);
   say('\nDone. The service stops, and its folder is removed.');
+}
+
+async function hearOf(agent: Answer): Promise<void> {
+  heading('An administrator wants to be told of new credentials. The signing secret is shown this once.');
+  const { secret } = await call(201, {
+    method: 'POST',
+    path: '/api/webhooks',
+    authorization: asAdministrator,
+    json: { name: 'audit trail', url: receiver.url, events: ['agent.credentials_rotated'] },
+  });
+
+  heading('The agent gets a new secret …');
+  await call(200, {
+    method: 'POST',
+    path: `/api/agents/${text(agent['agent'] as Answer, 'id')}`,
+    authorization: asAdministrator,
+    json: { action: 'rotate' },
+  });
+
+  heading('… and the receiver hears of it.');
+  const { headers, body } = await receiver.received;
+  const event = new Webhook(String(secret)).verify(body, headers);
+  say('standardwebhooks: the signature and the time are right.');
+  say(`event ${pretty(event as Answer)}`);
 }
 
 async function verifyOffline(token: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { settings } from '../src/config.ts';
 import { errorCatalogue } from '../src/errors.ts';
+import { settings } from '../src/settings.ts';
 
 /** The pages that are made from tables in the code, by path. `npm run docs` writes them. */
 export function generatedPages(): Record<string, string> {
@@ -19,7 +19,7 @@ function configurationPage(): string {
   ]);
   return page(
     'Configuration',
-    'src/config.ts',
+    'src/settings.ts',
     `Settings are environment variables. A \`.env\` file in the working folder is read too; what the environment sets
 wins over it.
 

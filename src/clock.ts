@@ -1,9 +1,17 @@
 /** Milliseconds since the Unix epoch. Everything that asks for the time asks this, so that tests own it. */
 export interface Clock {
   now(): number;
+  /** Calls `run` once, `milliseconds` from now at the soonest; what it returns calls that off. */
+  after(milliseconds: number, run: () => void): () => void;
 }
 
-export const systemClock: Clock = { now: () => Date.now() };
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(milliseconds, run) {
+    const timer = setTimeout(run, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 

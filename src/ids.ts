@@ -41,7 +41,10 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 /** What follows an identifier's prefix: a UUIDv7 in Crockford base32 (the TypeID suffix). */
 export const SORTABLE_PATTERN = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 
-export function createIds(clock: Clock, random: (size: number) => Uint8Array = randomBytes): Ids {
+export function createIds(
+  clock: Pick<Clock, 'now'>,
+  random: (size: number) => Uint8Array = randomBytes,
+): Ids {
   const newSortable = sortableGenerator(clock, random);
   const secret = () => withChecksum(base32(random(32)));
   return {
@@ -79,7 +82,7 @@ function withChecksum(text: string): string {
  * UUIDv7 (RFC 9562 §5.7): 48 bits of milliseconds, then 74 random bits. Within one millisecond the random part
  * counts up instead (§6.2, method 2), and a clock that goes back does not take the order with it.
  */
-function sortableGenerator(clock: Clock, random: (size: number) => Uint8Array): () => string {
+function sortableGenerator(clock: Pick<Clock, 'now'>, random: (size: number) => Uint8Array): () => string {
   let lastMilliseconds = -1;
   let tail = new Uint8Array(10);
   return () => {

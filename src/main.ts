@@ -80,9 +80,14 @@ Signet ${version} listens on ${origin}
 
 Make a first agent:
 
-  curl -u '${user}' ${origin}/api/agents \\
+  curl -u ${quoted(user)} ${origin}/api/agents \\
     -H 'content-type: application/json' -d '{"name":"my-first-agent"}'
 `;
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function explain(error: unknown): string {
@@ -94,7 +99,7 @@ function explain(error: unknown): string {
   if (code === 'EADDRINUSE') return 'The port is in use. Stop what listens there, or set SIGNET_PORT.';
   if (code === 'EADDRNOTAVAIL') return 'SIGNET_HOST is not an address of this machine.';
   if (code === 'EACCES') return `Permission denied: ${(error as Error).message}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `Signet cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 function print(text: string): void {

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 type GrantType = 'client_credentials' | 'refresh_token';
 
@@ -10,6 +10,10 @@ export interface Metrics {
   token<T>(grantType: GrantType, run: () => Promise<T>): Promise<T>;
   introspection<T extends { active: boolean }>(run: () => Promise<T>): Promise<T>;
   observeCommit(transactions: number, seconds: number): void;
+  /** `outcome` is the state that the attempt left its delivery in. */
+  observeAttempt(outcome: string, seconds: number): void;
+  /** What waits to be sent, asked when the metrics are read. */
+  watchDeliveries(read: () => { waiting: number; oldestDueSeconds: number }): void;
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -69,8 +73,35 @@ export function createMetrics(): Metrics {
     registers,
   });
 
+  const attempts = new Histogram({
+    name: 'signet_webhook_attempt_duration_seconds',
+    help: 'Webhook requests by the state that they left their delivery in.',
+    labelNames: ['outcome'],
+    buckets: SECONDS,
+    registers,
+  });
+
   return {
     registry,
+    observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
+    watchDeliveries(read) {
+      new Gauge({
+        name: 'signet_webhook_deliveries_waiting',
+        help: 'Deliveries that are not delivered yet, at the last count.',
+        registers,
+        collect() {
+          this.set(read().waiting);
+        },
+      });
+      new Gauge({
+        name: 'signet_webhook_oldest_due_seconds',
+        help: 'For how long the delivery that waits the longest beyond its time has been due.',
+        registers,
+        collect() {
+          this.set(read().oldestDueSeconds);
+        },
+      });
+    },
     observeRequest: (labels, seconds) => requests.observe(labels, seconds),
     observeCommit: (transactions, seconds) => {
       commitSize.observe(transactions);

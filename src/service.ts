@@ -16,12 +16,18 @@ import { createSigner } from './keys/signer.ts';
 import { openMasterKey } from './master-key.ts';
 import { createMetrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { prune } from './oauth/prune.worker.ts';
 import { SqliteTokensStore } from './oauth/tokens.store.sqlite.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
 import { version } from './version.ts';
+import { createAttempts } from './webhooks/attempt.ts';
+import { Backlogs } from './webhooks/backlog.ts';
+import { DeliverWorker } from './webhooks/deliver.worker.ts';
+import { SLOT_LIMITS } from './webhooks/send-slots.ts';
+import { createSender } from './webhooks/sender.ts';
+import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
 import { loadSubscriptions } from './webhooks/webhooks.store.ts';
-import { prune } from './workers/prune.worker.ts';
 import { every, type Worker } from './workers/worker.ts';
 
 export interface Service {
@@ -36,13 +42,14 @@ interface Outside {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;
+  /** From 0 up to 1; spreads retries. */
+  random?: () => number;
 }
 
 const DAY_MILLISECONDS = 86_400_000;
 /** A token that is being signed while its key retires is still verified until its last second. */
 const ROTATION_SLACK_MILLISECONDS = 60_000;
-const MAINTAIN_KEYS_MILLISECONDS = 60_000;
-const PRUNE_MILLISECONDS = 60_000;
+const MINUTE_MILLISECONDS = 60_000;
 /** How long a stop waits for requests under way before it cuts them off. */
 const FINISH_MILLISECONDS = 8000;
 
@@ -52,7 +59,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const clock = outside.clock ?? systemClock;
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
-  const database = await openSqlite(config.databasePath, metrics.observeCommit);
+  let afterCommit = () => {};
+  const database = await openSqlite(config.databasePath, (transactions, seconds) => {
+    metrics.observeCommit(transactions, seconds);
+    afterCommit();
+  });
   try {
     const masterKey = await openMasterKey(database, {
       configured: config.masterKey,
@@ -69,8 +80,30 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     await keyRing.open();
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
-    const outbox = new Outbox({ clock, ids, loadSubscriptions });
+    const backlogs = new Backlogs();
+    const outbox = new Outbox({
+      clock,
+      ids,
+      loadSubscriptions,
+      hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
+    });
     await outbox.reload(database.reader);
+    const sender = createSender({
+      clock,
+      policy: config.webhookTargets,
+      connectionsPerReceiver: SLOT_LIMITS.total,
+    });
+    const random = outside.random ?? Math.random;
+    const attemptDeps = { database, clock, masterKey, outbox, sender, metrics, random };
+    const attempts = createAttempts(attemptDeps);
+    const deliver = new DeliverWorker({ ...attemptDeps, attempts, log });
+    afterCommit = () => {
+      if (outbox.takeNews()) deliver.wake();
+    };
+    metrics.watchDeliveries(() => ({
+      waiting: backlogs.waiting,
+      oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
+    }));
     const app = await createApp({
       database,
       clock,
@@ -81,6 +114,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       keyRing,
       administrators,
       outbox,
+      attempts,
       version,
       tokens: coalesceTokens(new SqliteTokensStore(database)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
@@ -91,19 +125,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
     });
-    const workers = [
-      every({
-        name: 'rotate-keys',
-        intervalMs: MAINTAIN_KEYS_MILLISECONDS,
-        runOnce: () => keyRing.maintain(),
-        log,
-      }),
-      every({
-        name: 'prune',
-        intervalMs: PRUNE_MILLISECONDS,
-        runOnce: () => prune({ database, clock }),
-        log,
-      }),
+    const regular: readonly [string, number, () => Promise<void>][] = [
+      ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
+      ['prune', MINUTE_MILLISECONDS, () => prune({ database, clock })],
+      ['webhook-upkeep', MINUTE_MILLISECONDS, () => keepUp({ database, clock })],
+      ['count-backlogs', 5000, () => recountBacklogs({ database, clock, backlogs })],
+    ];
+    const workers: Worker[] = [
+      deliver,
+      ...regular.map(([name, intervalMs, runOnce]) => every({ name, clock, intervalMs, runOnce, log })),
     ];
     // Whatever came due while the service was off is done before the first request.
     await keyRing.maintain();
@@ -125,9 +155,8 @@ function lifecycle({ app, database, workers, config }: Parts): Pick<Service, 'st
   let stopping: Promise<void> | null = null;
   async function stopAll(): Promise<void> {
     const cut = setTimeout(() => app.server.closeAllConnections(), FINISH_MILLISECONDS);
-    await app.close();
+    await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     clearTimeout(cut);
-    await Promise.all(workers.map((worker) => worker.stop()));
     await database.close();
   }
   return {

@@ -1,11 +1,23 @@
 import type { Clock } from '../src/clock.ts';
 
-/** Stands still until a test moves it. */
+interface Timer {
+  at: number;
+  run(): void;
+}
+
+/** Stands still until a test moves it; what is due by then runs in order. */
 export class TestClock implements Clock {
   #now = Date.now();
+  readonly #timers = new Set<Timer>();
 
   now(): number {
     return this.#now;
+  }
+
+  after(milliseconds: number, run: () => void): () => void {
+    const timer = { at: this.#now + milliseconds, run };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
   }
 
   advance(by: {
@@ -17,5 +29,10 @@ export class TestClock implements Clock {
   }): void {
     const { days = 0, hours = 0, minutes = 0, seconds = 0, milliseconds = 0 } = by;
     this.#now += (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + milliseconds;
+    const due = [...this.#timers].filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at);
+    for (const timer of due) {
+      this.#timers.delete(timer);
+      timer.run();
+    }
   }
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { ConfigError, settings, toConfig } from '../src/config.ts';
+import { ConfigError, toConfig } from '../src/config.ts';
+import { settings } from '../src/settings.ts';
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {

@@ -6,11 +6,11 @@ import { test } from 'node:test';
 /** From the ground up; a folder imports from its own floor and those below it. */
 const floors: ReadonlyArray<readonly string[]> = [
   ['clock', 'errors', 'ids', 'encryption', 'basic-credentials', 'version', 'schema'],
-  ['db', 'metrics'],
+  ['db', 'metrics', 'workers'],
   ['events', 'master-key'],
   ['admin', 'agents', 'keys', 'organizations', 'webhooks'],
   ['oauth'],
-  ['workers', 'config'],
+  ['config', 'settings'],
   ['http'],
   ['service'],
   ['main'],

@@ -1,8 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
 import { toTimestamp } from '../clock.ts';
 import { invalidRequest, notFound } from '../errors.ts';
-import { requireOrganization } from '../organizations/organizations.service.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
   ActionDone,
@@ -32,9 +30,7 @@ import { listLivingSecrets } from './secrets.store.ts';
 
 const tags = ['agents'];
 const security = [{ administrator: [] }];
-const OrganizationParams = Type.Object({ org_id: Type.String() });
-
-interface RoutesDeps extends AgentsDeps {
+export interface AgentsRoutesDeps extends AgentsDeps {
   scopes: readonly string[];
 }
 
@@ -47,7 +43,7 @@ interface CreateBody {
 }
 
 /** Agents as administrators see them; `me.routes.ts` has the agents' own view. */
-export const agentsRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, deps) => {
+export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (app, deps) => {
   const { database, clock } = deps;
   const { CreateAgent, UpdateAgent } = agentBodies(deps.scopes);
 
@@ -162,52 +158,10 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, d
       return reply.code(204).send(null);
     },
   );
-
-  app.post(
-    '/api/organizations/:org_id/agents',
-    {
-      schema: {
-        tags,
-        security,
-        summary: 'Create an agent in an organization',
-        params: OrganizationParams,
-        body: CreateAgent,
-        response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
-      },
-    },
-    async ({ params, body }, reply) => {
-      await requireOrganization(database.reader, params.org_id);
-      requireSameOrganization(params.org_id, body.organization_id);
-      return reply.code(201).send(await create(deps, { ...body, organization_id: params.org_id }));
-    },
-  );
-
-  app.get(
-    '/api/organizations/:org_id/agents',
-    {
-      schema: {
-        tags,
-        security,
-        summary: 'List the agents of an organization',
-        params: OrganizationParams,
-        querystring: AgentListQuery,
-        response: { 200: AgentList, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
-      },
-    },
-    async ({ params, query }) => {
-      await requireOrganization(database.reader, params.org_id);
-      requireSameOrganization(params.org_id, query.organization_id);
-      return list(deps, { ...query, organization_id: params.org_id });
-    },
-  );
 };
 
-function requireSameOrganization(path: string, sent: string | null | undefined): void {
-  if (sent === undefined || sent === path) return;
-  throw invalidRequest('organization_id: leave it out, or send the one of the path.');
-}
-
-async function create(deps: AgentsDeps, body: CreateBody) {
+/** What `POST` answers, here and under an organization. */
+export async function create(deps: AgentsDeps, body: CreateBody) {
   const { agent, clientSecret } = await createAgent(deps, toNewAgent(body));
   return { agent: toAgentView(agent), client_id: agent.clientId, client_secret: clientSecret };
 }
@@ -231,7 +185,8 @@ interface ListQuery {
   q?: string;
 }
 
-async function list(deps: AgentsDeps, query: ListQuery) {
+/** What `GET` of the list answers, here and under an organization. */
+export async function list(deps: AgentsDeps, query: ListQuery) {
   const filter: AgentFilter = {
     ...(query.organization_id !== undefined && { organizationId: query.organization_id }),
     ...(query.team_id !== undefined && { teamId: query.team_id }),

@@ -1,6 +1,7 @@
 import { type Clock, toTimestamp } from '../clock.ts';
 import type { Database, Queries } from '../db/database.ts';
 import { conflict, invalidRequest, notFound } from '../errors.ts';
+import { changedNames } from '../events/changes.ts';
 import type { AgentSubject } from '../events/event.ts';
 import type { Outbox } from '../events/outbox.ts';
 import { type ClientSecret, digestSecret, type Ids } from '../ids.ts';
@@ -83,7 +84,7 @@ export async function changeAgent(
     const after = applyChanges(before, changes, deps.clock.now());
     if (after.teamId !== before.teamId) await requireTeam(tx, after);
     await updateAgent(tx, after);
-    const names = changedNames(before, after);
+    const names = changedNames(before, after, CHANGEABLE);
     if (names.length > 0) {
       await deps.outbox.publish(tx, 'agent.updated', {
         ...subjectOf(after),
@@ -210,16 +211,13 @@ function applyChanges(agent: Agent, changes: AgentChanges, now: number): Agent {
   };
 }
 
-function changedNames(before: Agent, after: Agent): string[] {
-  const names: ReadonlyArray<readonly [keyof Agent, string]> = [
-    ['name', 'name'],
-    ['scopes', 'scopes'],
-    ['isActive', 'is_active'],
-    ['teamId', 'team_id'],
-    ['expiresAt', 'expires_at'],
-  ];
-  return names.filter(([key]) => String(before[key]) !== String(after[key])).map(([, name]) => name);
-}
+const CHANGEABLE = [
+  ['name', 'name'],
+  ['scopes', 'scopes'],
+  ['isActive', 'is_active'],
+  ['teamId', 'team_id'],
+  ['expiresAt', 'expires_at'],
+] as const;
 
 const expiryFrom = (now: number, seconds: number | null): number | null =>
   seconds === null ? null : now + seconds * 1000;

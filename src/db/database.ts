@@ -84,8 +84,16 @@ export interface Tables {
     events: string;
     is_active: Flag;
     max_retries: number;
+    /** Deliveries that ended dead, in a row. */
     consecutive_fails: number;
+    /** Attempts that failed, in a row. */
+    failing_attempts: Generated<number>;
     secret: string;
+    previous_secret: string | null;
+    previous_secret_expires_at: Milliseconds | null;
+    last_success_at: Milliseconds | null;
+    deactivated_at: Milliseconds | null;
+    deleted_at: Milliseconds | null;
     created_at: Milliseconds;
   };
   events: { id: string; type: string; payload: string; created_at: Milliseconds };
@@ -96,8 +104,22 @@ export interface Tables {
     event_type: string;
     status: 'pending' | 'retrying' | 'delivered' | 'failed' | 'dead';
     attempts: number;
+    max_attempts: number;
     last_attempt_at: Milliseconds | null;
+    /** When it is due; a claim puts it off, which is the lease. */
+    next_attempt_at: Milliseconds;
+    failure_reason: string | null;
     created_at: Milliseconds;
+  };
+  delivery_attempts: {
+    id: Generated<number>;
+    delivery_id: string;
+    attempt: number;
+    started_at: Milliseconds;
+    duration_ms: number;
+    status_code: number | null;
+    error: string | null;
+    response_start: string | null;
   };
 }
 

@@ -1,3 +1,5 @@
+import { DatabaseUnavailable } from './database.ts';
+
 /** What the group commit needs of a connection: statements that take effect at once. */
 export interface CommitConnection {
   execute(sql: string): void;
@@ -15,6 +17,8 @@ type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown };
 
 /** More than this in one commit gains nothing and makes the first of them wait. */
 const LARGEST_GROUP = 32;
+const LONGEST_WAIT_MILLISECONDS = 2000;
+const WAIT_STEP_MILLISECONDS = 20;
 
 /**
  * Transactions that arrive while one commit is under way share the next: each in its own savepoint, one after the
@@ -64,11 +68,24 @@ export class GroupCommit {
   }
 
   async #runGroup(group: readonly Job[]): Promise<Outcome[]> {
-    this.#connection.execute('begin immediate');
+    await this.#begin();
     const outcomes: Outcome[] = [];
     for (const job of group) outcomes.push(await this.#runOne(job));
     this.#connection.execute('commit');
     return outcomes;
+  }
+
+  /** Where another program holds the file for a moment, waits for it without holding up the event loop. */
+  async #begin(): Promise<void> {
+    const deadline = performance.now() + LONGEST_WAIT_MILLISECONDS;
+    for (;;) {
+      try {
+        return this.#connection.execute('begin immediate');
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable) || performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, WAIT_STEP_MILLISECONDS));
+      }
+    }
   }
 
   async #runOne(job: Job): Promise<Outcome> {

@@ -13,8 +13,8 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
 
-/** How long a statement waits where a backup or a command-line tool holds the file. */
-const BUSY_MILLISECONDS = 2000;
+/** How long a statement holds the event loop up where another program holds the file; the group commit tries again. */
+const BUSY_MILLISECONDS = 20;
 
 /** Opens or makes the database and brings its tables up to date. */
 export async function openSqlite(path: string, onCommit?: CommitObserver): Promise<SqliteDatabase> {
@@ -38,17 +38,14 @@ export class SqliteDatabase implements Database {
   /** Prepared statements for the hot paths; the writer's only inside `transaction`. */
   readonly prepareRead: (sql: string) => StatementSync;
   readonly prepareWrite: (sql: string) => StatementSync;
-  readonly #connections: { lock: DatabaseSync; writer: DatabaseSync; reader: DatabaseSync };
+  readonly #connections: Connections;
   readonly #writer: Queries;
   readonly #commits: GroupCommit;
 
   constructor(path: string, onCommit: CommitObserver = () => {}) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const lock = lockFile(path);
-    const writer = openConnection(path);
-    const reader = openConnection(path);
-    reader.exec('pragma query_only = on');
-    this.#connections = { lock, writer, reader };
+    this.#connections = openConnections(path);
+    const { writer, reader } = this.#connections;
     this.prepareRead = statementCache(reader);
     this.prepareWrite = statementCache(writer);
     this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
@@ -74,6 +71,25 @@ export class SqliteDatabase implements Database {
     await this.#commits.idle();
     const { lock, writer, reader } = this.#connections;
     for (const connection of [reader, writer, lock]) if (connection.isOpen) connection.close();
+  }
+}
+
+interface Connections {
+  lock: DatabaseSync;
+  writer: DatabaseSync;
+  reader: DatabaseSync;
+}
+
+function openConnections(path: string): Connections {
+  const lock = lockFile(path);
+  try {
+    const writer = openConnection(path);
+    const reader = openConnection(path);
+    reader.exec('pragma query_only = on');
+    return { lock, writer, reader };
+  } catch (error) {
+    lock.close();
+    throw error;
   }
 }
 

@@ -20,7 +20,7 @@ export interface EventData {
   };
   'token.validation_failed': Partial<AgentSubject> & { reason: string; token_id: string | null };
   'webhook.created': WebhookSubject;
-  'webhook.updated': WebhookSubject & { changes: readonly string[] };
+  'webhook.updated': WebhookSubject & { changes: readonly string[]; reason?: 'gone' | 'failing' };
   'webhook.deleted': WebhookSubject;
   'webhook.test': WebhookSubject;
 }

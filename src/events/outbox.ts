@@ -1,26 +1,38 @@
 import { type Clock, toTimestamp } from '../clock.ts';
-import type { Queries } from '../db/database.ts';
+import type { Queries, Tables } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Ids } from '../ids.ts';
 import type { EventData, EventType } from './event.ts';
 
 /** A webhook as far as events are concerned. */
 export interface Subscription {
   webhookId: string;
+  /** The most attempts of a delivery to it. */
+  maxAttempts: number;
   subscribesTo(type: EventType): boolean;
 }
 
 /** Which active webhooks stand, as the transaction sees them. */
 export type LoadSubscriptions = (db: Queries) => Promise<Subscription[]>;
 
+interface Deps {
+  clock: Clock;
+  ids: Ids;
+  loadSubscriptions: LoadSubscriptions;
+  /** Whether so much waits for a webhook that no more may wait. */
+  hasFullBacklog(webhookId: string): boolean;
+}
+
 /**
  * Writes an event and one delivery for each active webhook that wants it, in the transaction that makes the change:
  * there is no event without its change, and no change without its event. Where nobody subscribes, nothing is written.
  */
 export class Outbox {
-  readonly #deps: { clock: Clock; ids: Ids; loadSubscriptions: LoadSubscriptions };
+  readonly #deps: Deps;
   #subscriptions: readonly Subscription[] = [];
+  #hasNews = false;
 
-  constructor(deps: { clock: Clock; ids: Ids; loadSubscriptions: LoadSubscriptions }) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 
@@ -47,25 +59,80 @@ export class Outbox {
       (subscription) => subscription.subscribesTo(type) && subscription.webhookId !== options.except,
     );
     if (subscribers.length === 0) return;
-    const { clock, ids } = this.#deps;
-    const id = ids.newId('evt');
-    const createdAt = clock.now();
+    const event = await this.#insertEvent(tx, type, data);
+    for (const subscription of subscribers) await insertDelivery(tx, this.#newDelivery(event, subscription));
+    this.noteNews();
+  }
+
+  /** To be called in a transaction that writes a delivery by itself. */
+  noteNews(): void {
+    this.#hasNews = true;
+  }
+
+  /** Whether deliveries were written since the last call: after a commit, the sign to send them. */
+  takeNews(): boolean {
+    const hadNews = this.#hasNews;
+    this.#hasNews = false;
+    return hadNews;
+  }
+
+  async #insertEvent<Type extends EventType>(
+    tx: Queries,
+    type: Type,
+    data: EventData[Type],
+  ): Promise<NewEvent> {
+    const id = this.#deps.ids.newId('evt');
+    const createdAt = this.#deps.clock.now();
     const payload = JSON.stringify({ id, type, timestamp: toTimestamp(createdAt), data });
-    await tx.insertInto('events').values({ id, type, payload, created_at: createdAt }).execute();
-    await tx
-      .insertInto('deliveries')
-      .values(
-        subscribers.map((subscription) => ({
-          id: ids.newId('delivery'),
-          webhook_id: subscription.webhookId,
-          event_id: id,
-          event_type: type,
-          status: 'pending' as const,
-          attempts: 0,
-          last_attempt_at: null,
-          created_at: createdAt,
-        })),
-      )
-      .execute();
+    await insertEvent(tx, { id, type, payload, created_at: createdAt });
+    return { id, type, createdAt };
+  }
+
+  #newDelivery(event: NewEvent, { webhookId, maxAttempts }: Subscription): Tables['deliveries'] {
+    const isFull = this.#deps.hasFullBacklog(webhookId);
+    return {
+      id: this.#deps.ids.newId('delivery'),
+      webhook_id: webhookId,
+      event_id: event.id,
+      event_type: event.type,
+      status: isFull ? 'failed' : 'pending',
+      attempts: 0,
+      max_attempts: maxAttempts,
+      last_attempt_at: null,
+      next_attempt_at: event.createdAt,
+      failure_reason: isFull ? 'backlog_full' : null,
+      created_at: event.createdAt,
+    };
   }
 }
+
+interface NewEvent {
+  id: string;
+  type: EventType;
+  createdAt: number;
+}
+
+const insertEvent = prepared<Tables['events']>((db, value) =>
+  db.insertInto('events').values({
+    id: value('id'),
+    type: value('type'),
+    payload: value('payload'),
+    created_at: value('created_at'),
+  }),
+);
+
+const insertDelivery = prepared<Tables['deliveries']>((db, value) =>
+  db.insertInto('deliveries').values({
+    id: value('id'),
+    webhook_id: value('webhook_id'),
+    event_id: value('event_id'),
+    event_type: value('event_type'),
+    status: value('status'),
+    attempts: value('attempts'),
+    max_attempts: value('max_attempts'),
+    last_attempt_at: value('last_attempt_at'),
+    next_attempt_at: value('next_attempt_at'),
+    failure_reason: value('failure_reason'),
+    created_at: value('created_at'),
+  }),
+);

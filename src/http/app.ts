@@ -8,6 +8,7 @@ import Fastify, {
 import type { Administrators } from '../admin/administrators.ts';
 import { agentsRoutes } from '../agents/agents.routes.ts';
 import { meRoutes } from '../agents/me.routes.ts';
+import { organizationAgentsRoutes } from '../agents/organization-agents.routes.ts';
 import type { Database } from '../db/database.ts';
 import type { MasterKey } from '../encryption.ts';
 import { invalidRequest, pathNotFound } from '../errors.ts';
@@ -18,6 +19,8 @@ import { metadataRoutes } from '../oauth/metadata.routes.ts';
 import { oauthRoutes } from '../oauth/oauth.routes.ts';
 import { organizationsRoutes } from '../organizations/organizations.routes.ts';
 import { teamsRoutes } from '../organizations/teams.routes.ts';
+import type { Attempts } from '../webhooks/attempt.ts';
+import { deliveriesRoutes } from '../webhooks/deliveries.routes.ts';
 import { webhooksRoutes } from '../webhooks/webhooks.routes.ts';
 import { adminAuth } from './admin-auth.ts';
 import { bearerAuth } from './bearer-auth.ts';
@@ -33,6 +36,7 @@ export interface AppDeps extends OAuthDeps {
   database: Database;
   administrators: Administrators;
   masterKey: MasterKey;
+  attempts: Attempts;
   metrics: Metrics;
   log: FastifyBaseLogger;
   version: string;
@@ -95,9 +99,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(async (administrators) => {
     administrators.addHook('onRequest', adminAuth(deps.administrators));
     await administrators.register(agentsRoutes, deps);
+    await administrators.register(organizationAgentsRoutes, deps);
     await administrators.register(organizationsRoutes, deps);
     await administrators.register(teamsRoutes, deps);
     await administrators.register(webhooksRoutes, deps);
+    await administrators.register(deliveriesRoutes, deps);
     await administrators.register(keysRoutes, deps);
   });
 

@@ -12,8 +12,14 @@ export interface Webhook {
   maxRetries: number;
   /** Deliveries that ended dead, in a row. */
   consecutiveFails: number;
+  /** Attempts that failed, in a row. */
+  failingAttempts: number;
   /** The signing secret, sealed with the master key. */
   sealedSecret: string;
+  /** The one before, which signs too until its time is over. */
+  previousSecret: { sealed: string; expiresAt: number } | null;
+  lastSuccessAt: number | null;
+  deactivatedAt: number | null;
   createdAt: number;
 }
 
@@ -36,3 +42,21 @@ export function problemOfUrl(url: string): string | null {
   if (protocol !== 'http:' && protocol !== 'https:') return 'url: its scheme must be http or https.';
   return username === '' && password === '' ? null : 'url: it must not hold a user name or password.';
 }
+
+const PROBING_FROM_FAILURES = 5;
+
+/** A receiver that keeps failing is asked by one request at a time whether it is back. */
+export const isProbed = (webhook: Pick<Webhook, 'failingAttempts'>): boolean =>
+  webhook.failingAttempts >= PROBING_FROM_FAILURES;
+
+const DEAD_IN_A_ROW = 10;
+const WITHOUT_SUCCESS_MILLISECONDS = 24 * 3_600_000;
+
+/** Whether a receiver has failed for so long that nothing more is sent to it. */
+export function isGivenUp(webhook: Webhook, now: number): boolean {
+  const lastGood = webhook.lastSuccessAt ?? webhook.createdAt;
+  return webhook.consecutiveFails >= DEAD_IN_A_ROW && lastGood <= now - WITHOUT_SUCCESS_MILLISECONDS;
+}
+
+/** What the secrets of a webhook are sealed for. */
+export const secretContext = (webhookId: string): string => `webhooks/${webhookId}`;

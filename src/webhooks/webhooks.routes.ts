@@ -1,16 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { toTimestamp } from '../clock.ts';
 import { invalidRequest } from '../errors.ts';
 import { eventTypes } from '../events/event.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
-import { listDeliveries } from './deliveries.store.ts';
 import { DEFAULT_MAX_RETRIES, normalizeEvents, problemOfUrl } from './webhook.ts';
 import {
   CreateWebhook,
-  DeliveryList,
-  DeliveryListQuery,
   EventTypes,
   ListQuery,
-  toDeliveryView,
+  SecretRotated,
   toWebhookView,
   UpdateWebhook,
   WebhookAnswer,
@@ -23,6 +21,7 @@ import {
   createWebhook,
   removeWebhook,
   requireWebhook,
+  rotateWebhookSecret,
   type WebhooksDeps,
 } from './webhooks.service.ts';
 import { listWebhooks } from './webhooks.store.ts';
@@ -130,28 +129,22 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
     },
   );
 
-  app.get(
-    '/api/webhooks/:id/deliveries',
+  app.post(
+    '/api/webhooks/:id/rotate-secret',
     {
       schema: {
         tags,
         security,
-        summary: 'List the deliveries of a webhook',
+        summary: 'Rotate the signing secret',
+        description:
+          'The answer carries the new secret, this once. For 24 hours the old one signs beside it.',
         params: WebhookParams,
-        querystring: DeliveryListQuery,
-        response: { 200: DeliveryList, ...errorResponses(...ADMIN_ERRORS, 'not_found') },
+        response: { 200: SecretRotated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, query }) => {
-      await requireWebhook(database.reader, params.id);
-      const filter = {
-        webhookId: params.id,
-        ...(query.status !== undefined && { status: query.status }),
-        ...(query.event !== undefined && { eventType: query.event }),
-      };
-      const page = toPage(query);
-      const { items, next } = splitPage(await listDeliveries(database.reader, filter, page), page.limit);
-      return { deliveries: items.map(toDeliveryView), ...next };
+    async ({ params }) => {
+      const { secret, previousSecretExpiresAt } = await rotateWebhookSecret(deps, params.id);
+      return { secret, previous_secret_expires_at: toTimestamp(previousSecretExpiresAt) };
     },
   );
 

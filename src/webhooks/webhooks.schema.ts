@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
 import { eventTypes } from '../events/event.ts';
 import { Body, Id, idParam, Name, NextCursor, Nullable, pageQuery, Timestamp } from '../schema.ts';
-import type { Delivery } from './deliveries.store.ts';
+import type { Delivery, DeliveryAttempt } from './deliveries.store.ts';
 import { ALL_EVENTS, DEFAULT_MAX_RETRIES, type Webhook } from './webhook.ts';
 
 const statuses = ['pending', 'retrying', 'delivered', 'failed', 'dead'] as const;
@@ -43,15 +43,35 @@ const DeliveryView = Type.Object(
     id: Id('delivery'),
     event: Type.String({ examples: ['agent.created'] }),
     event_id: Id('evt'),
-    status: Type.String({ enum: [...statuses] }),
-    attempts: Type.Integer(),
+    status: Type.String({
+      enum: [...statuses],
+      description: '`pending` and `retrying` wait; `delivered`, `failed` and `dead` are final.',
+    }),
+    attempts: Type.Integer({ description: 'Requests made, the one under way included.' }),
+    max_attempts: Type.Integer(),
     last_attempt_at: Nullable(Timestamp),
+    next_attempt_at: Nullable(Timestamp),
+    failure_reason: Nullable(
+      Type.String({
+        enum: ['gone', 'blocked_target', 'webhook_deleted', 'webhook_disabled', 'backlog_full'],
+      }),
+    ),
     created_at: Timestamp,
   },
   { title: 'Delivery' },
 );
 
+const AttemptView = Type.Object({
+  attempt: Type.Integer(),
+  started_at: Timestamp,
+  duration_ms: Type.Integer(),
+  status_code: Nullable(Type.Integer({ description: 'null where nobody answered.' })),
+  error: Nullable(Type.String({ description: 'Why nobody answered.', examples: ['connection refused'] })),
+  response_start: Nullable(Type.String({ description: 'The first 16 KiB of the answer.' })),
+});
+
 export const WebhookParams = Type.Object({ id: idParam('webhook') });
+export const DeliveryParams = Type.Object({ id: idParam('webhook'), delivery_id: idParam('delivery') });
 export const ListQuery = Body(pageQuery('webhook'));
 export const DeliveryListQuery = Body({
   ...pageQuery('delivery'),
@@ -89,6 +109,26 @@ export const DeliveryList = Type.Object({
   deliveries: Type.Array(DeliveryView),
   next_cursor: NextCursor,
 });
+export const DeliveryAnswer = Type.Object({ delivery: DeliveryView });
+export const DeliveryDetail = Type.Object({
+  delivery: Type.Object({
+    ...DeliveryView.properties,
+    attempt_history: Type.Array(AttemptView, { description: 'In order.' }),
+  }),
+});
+export const SecretRotated = Type.Object({
+  secret: Type.String({ description: 'The new signing secret, shown this once.' }),
+  previous_secret_expires_at: Timestamp,
+});
+/** No body at all sends a `webhook.test`. */
+export const TestWebhook = Nullable(Body({ event: Type.Optional(Type.String({ enum: eventTypes })) }));
+export const TestResult = Type.Object({
+  success: Type.Boolean({ description: 'Whether the receiver answered 2xx.' }),
+  status_code: Type.Integer({ description: 'The receiver’s status; 0 where nobody answered.' }),
+  duration_ms: Type.Integer(),
+  delivery_id: Id('delivery'),
+  error: Type.Optional(Type.String({ examples: ['connection refused'] })),
+});
 export const EventTypes = Type.Object({ events: Type.Array(Type.String(), { examples: [eventTypes] }) });
 
 export function toWebhookView(webhook: Webhook): Static<typeof WebhookView> {
@@ -111,7 +151,21 @@ export function toDeliveryView(delivery: Delivery): Static<typeof DeliveryView> 
     event_id: delivery.eventId,
     status: delivery.status,
     attempts: delivery.attempts,
+    max_attempts: delivery.maxAttempts,
     last_attempt_at: toTimestampOrNull(delivery.lastAttemptAt),
+    next_attempt_at: toTimestampOrNull(delivery.nextAttemptAt),
+    failure_reason: delivery.failureReason,
     created_at: toTimestamp(delivery.createdAt),
+  };
+}
+
+export function toAttemptView(attempt: DeliveryAttempt): Static<typeof AttemptView> {
+  return {
+    attempt: attempt.attempt,
+    started_at: toTimestamp(attempt.startedAt),
+    duration_ms: attempt.durationMs,
+    status_code: attempt.statusCode,
+    error: attempt.error,
+    response_start: attempt.responseStart,
   };
 }

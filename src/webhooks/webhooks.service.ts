@@ -2,10 +2,11 @@ import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../db/database.ts';
 import { type MasterKey, seal } from '../encryption.ts';
 import { notFound } from '../errors.ts';
+import { changedNames } from '../events/changes.ts';
 import type { Outbox } from '../events/outbox.ts';
 import type { Ids } from '../ids.ts';
-import type { Webhook } from './webhook.ts';
-import { deleteWebhook, findWebhook, insertWebhook, updateWebhook } from './webhooks.store.ts';
+import { secretContext, type Webhook } from './webhook.ts';
+import { findWebhook, insertWebhook, markDeleted, updateWebhook } from './webhooks.store.ts';
 
 export interface WebhooksDeps {
   database: Database;
@@ -30,7 +31,11 @@ export async function createWebhook(
     ...input,
     isActive: true,
     consecutiveFails: 0,
-    sealedSecret: seal(masterKey, secret, `webhooks/${id}`),
+    failingAttempts: 0,
+    sealedSecret: seal(masterKey, secret, secretContext(id)),
+    previousSecret: null,
+    lastSuccessAt: null,
+    deactivatedAt: null,
     createdAt: clock.now(),
   };
   await database.transaction(async (tx) => {
@@ -47,12 +52,14 @@ export async function changeWebhook(
   id: string,
   changes: WebhookChanges,
 ): Promise<Webhook> {
-  const { database, outbox } = deps;
+  const { database, outbox, clock } = deps;
   const webhook = await database.transaction(async (tx) => {
     const before = await requireWebhook(tx, id);
-    const after = { ...before, ...changes };
+    const after = { ...before, ...changes, ...activity(before, changes, clock.now()) };
     await updateWebhook(tx, after);
-    const names = changedNames(before, after);
+    // What was held while it was inactive goes on.
+    if (after.isActive) outbox.noteNews();
+    const names = changedNames(before, after, CHANGEABLE);
     if (names.length > 0) {
       await outbox.publish(tx, 'webhook.updated', { ...subjectOf(after), changes: names }, { except: id });
     }
@@ -63,13 +70,40 @@ export async function changeWebhook(
 }
 
 export async function removeWebhook(deps: WebhooksDeps, id: string): Promise<void> {
-  const { database, outbox } = deps;
+  const { database, outbox, clock } = deps;
   await database.transaction(async (tx) => {
     const webhook = await requireWebhook(tx, id);
-    await deleteWebhook(tx, id);
+    await markDeleted(tx, id, clock.now());
     await outbox.publish(tx, 'webhook.deleted', subjectOf(webhook));
   });
   await outbox.reload(database.reader);
+}
+
+/** For how long the secret before signs beside the new one. */
+const OVERLAP_MILLISECONDS = 24 * 3_600_000;
+
+export async function rotateWebhookSecret(
+  deps: WebhooksDeps,
+  id: string,
+): Promise<{ secret: string; previousSecretExpiresAt: number }> {
+  const { database, clock, ids, masterKey } = deps;
+  const secret = ids.newWebhookSecret();
+  return database.transaction(async (tx) => {
+    const webhook = await requireWebhook(tx, id);
+    const expiresAt = clock.now() + OVERLAP_MILLISECONDS;
+    await updateWebhook(tx, {
+      ...webhook,
+      sealedSecret: seal(masterKey, secret, secretContext(id)),
+      previousSecret: { sealed: webhook.sealedSecret, expiresAt },
+    });
+    await deps.outbox.publish(
+      tx,
+      'webhook.updated',
+      { ...subjectOf(webhook), changes: ['secret'] },
+      { except: id },
+    );
+    return { secret, previousSecretExpiresAt: expiresAt };
+  });
 }
 
 export async function requireWebhook(db: Queries, id: string): Promise<Webhook> {
@@ -78,15 +112,20 @@ export async function requireWebhook(db: Queries, id: string): Promise<Webhook> 
   return webhook;
 }
 
-const subjectOf = (webhook: Webhook) => ({ webhook_id: webhook.id, webhook_name: webhook.name });
-
-function changedNames(before: Webhook, after: Webhook): string[] {
-  const names: ReadonlyArray<readonly [keyof Webhook, string]> = [
-    ['name', 'name'],
-    ['url', 'url'],
-    ['events', 'events'],
-    ['isActive', 'is_active'],
-    ['maxRetries', 'max_retries'],
-  ];
-  return names.filter(([key]) => String(before[key]) !== String(after[key])).map(([, name]) => name);
+/** Activating a webhook gives it a new start; deactivating it starts the time for which its deliveries wait. */
+function activity(before: Webhook, changes: WebhookChanges, now: number): Partial<Webhook> {
+  if (changes.isActive === undefined || changes.isActive === before.isActive) return {};
+  return changes.isActive
+    ? { deactivatedAt: null, consecutiveFails: 0, failingAttempts: 0, lastSuccessAt: now }
+    : { deactivatedAt: now };
 }
+
+export const subjectOf = (webhook: Webhook) => ({ webhook_id: webhook.id, webhook_name: webhook.name });
+
+const CHANGEABLE = [
+  ['name', 'name'],
+  ['url', 'url'],
+  ['events', 'events'],
+  ['isActive', 'is_active'],
+  ['maxRetries', 'max_retries'],
+] as const;

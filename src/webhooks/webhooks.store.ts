@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import { type Queries, type Tables, toFlag } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Subscription } from '../events/outbox.ts';
 import type { Page } from '../schema.ts';
 import { subscribesTo, type Webhook } from './webhook.ts';
@@ -9,15 +10,20 @@ export async function insertWebhook(tx: Queries, webhook: Webhook): Promise<void
 }
 
 export async function findWebhook(db: Queries, id: string): Promise<Webhook | null> {
-  const row = await db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst();
+  const row = (await selectWebhook(db, { id })).rows[0];
   return row === undefined ? null : toWebhook(row);
 }
+
+const selectWebhook = prepared<{ id: string }, Selectable<Tables['webhooks']>>((db, value) =>
+  db.selectFrom('webhooks').selectAll().where('id', '=', value('id')).where('deleted_at', 'is', null),
+);
 
 /** At most `page.limit + 1` webhooks, newest first. */
 export async function listWebhooks(db: Queries, page: Page): Promise<Webhook[]> {
   let query = db
     .selectFrom('webhooks')
     .selectAll()
+    .where('deleted_at', 'is', null)
     .orderBy('id', 'desc')
     .limit(page.limit + 1);
   if (page.cursor !== null) query = query.where('id', '<', page.cursor);
@@ -25,28 +31,79 @@ export async function listWebhooks(db: Queries, page: Page): Promise<Webhook[]> 
 }
 
 export async function updateWebhook(tx: Queries, webhook: Webhook): Promise<void> {
-  const { name, url, events, is_active, max_retries } = toRow(webhook);
-  await tx
+  const { id, created_at, ...changes } = toRow(webhook);
+  await tx.updateTable('webhooks').set(changes).where('id', '=', id).execute();
+}
+
+/** Written where it says something new: a healthy receiver is noted once in a while, not once a delivery. */
+export async function noteSuccess(
+  tx: Queries,
+  success: { id: string; now: number; notSince: number },
+): Promise<void> {
+  await updateHealth(tx, success);
+}
+
+const updateHealth = prepared<{ id: string; now: number; notSince: number }>((db, value) =>
+  db
     .updateTable('webhooks')
-    .set({ name, url, events, is_active, max_retries })
-    .where('id', '=', webhook.id)
-    .execute();
+    .set({ consecutive_fails: 0, failing_attempts: 0, last_success_at: value('now') })
+    .where('id', '=', value('id'))
+    .where((eb) =>
+      eb.or([
+        eb('consecutive_fails', '>', 0),
+        eb('failing_attempts', '>', 0),
+        eb('last_success_at', 'is', null),
+        eb('last_success_at', '<=', value('notSince')),
+      ]),
+    ),
+);
+
+/** It is gone for everybody at once; its row goes when nothing waits for it any more. */
+export async function markDeleted(tx: Queries, id: string, now: number): Promise<void> {
+  await tx.updateTable('webhooks').set({ is_active: 0, deleted_at: now }).where('id', '=', id).execute();
+}
+
+export async function listDeleted(db: Queries): Promise<string[]> {
+  const rows = await db.selectFrom('webhooks').select('id').where('deleted_at', 'is not', null).execute();
+  return rows.map((row) => row.id);
 }
 
 export async function deleteWebhook(tx: Queries, id: string): Promise<void> {
   await tx.deleteFrom('webhooks').where('id', '=', id).execute();
 }
 
+export async function listDisabledSince(db: Queries, before: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('webhooks')
+    .select('id')
+    .where('is_active', '=', 0)
+    .where('deactivated_at', '<=', before)
+    .where('deleted_at', 'is', null)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
 /** What the outbox needs to know of the active webhooks. */
 export async function loadSubscriptions(db: Queries): Promise<Subscription[]> {
-  const rows = await db.selectFrom('webhooks').select(['id', 'events']).where('is_active', '=', 1).execute();
+  const { rows } = await selectSubscriptions(db, {});
   return rows.map((row) => {
     const events = JSON.parse(row.events) as string[];
-    return { webhookId: row.id, subscribesTo: (type) => subscribesTo(events, type) };
+    return {
+      webhookId: row.id,
+      maxAttempts: row.max_retries,
+      subscribesTo: (type) => subscribesTo(events, type),
+    };
   });
 }
 
-function toWebhook(row: Selectable<Tables['webhooks']>): Webhook {
+type SubscriptionRow = Pick<Tables['webhooks'], 'id' | 'events' | 'max_retries'>;
+
+const selectSubscriptions = prepared<object, SubscriptionRow>((db) =>
+  db.selectFrom('webhooks').select(['id', 'events', 'max_retries']).where('is_active', '=', 1),
+);
+
+export function toWebhook(row: Selectable<Tables['webhooks']>): Webhook {
+  const { previous_secret: sealed, previous_secret_expires_at: expiresAt } = row;
   return {
     id: row.id,
     name: row.name,
@@ -55,12 +112,16 @@ function toWebhook(row: Selectable<Tables['webhooks']>): Webhook {
     isActive: row.is_active === 1,
     maxRetries: row.max_retries,
     consecutiveFails: row.consecutive_fails,
+    failingAttempts: row.failing_attempts,
     sealedSecret: row.secret,
+    previousSecret: sealed === null || expiresAt === null ? null : { sealed, expiresAt },
+    lastSuccessAt: row.last_success_at,
+    deactivatedAt: row.deactivated_at,
     createdAt: row.created_at,
   };
 }
 
-function toRow(webhook: Webhook): Selectable<Tables['webhooks']> {
+function toRow(webhook: Webhook): Insertable<Tables['webhooks']> {
   return {
     id: webhook.id,
     name: webhook.name,
@@ -69,7 +130,12 @@ function toRow(webhook: Webhook): Selectable<Tables['webhooks']> {
     is_active: toFlag(webhook.isActive),
     max_retries: webhook.maxRetries,
     consecutive_fails: webhook.consecutiveFails,
+    failing_attempts: webhook.failingAttempts,
     secret: webhook.sealedSecret,
+    previous_secret: webhook.previousSecret?.sealed ?? null,
+    previous_secret_expires_at: webhook.previousSecret?.expiresAt ?? null,
+    last_success_at: webhook.lastSuccessAt,
+    deactivated_at: webhook.deactivatedAt,
     created_at: webhook.createdAt,
   };
 }

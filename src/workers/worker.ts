@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import { toLogEntry } from '../errors.ts';
 
 /** What runs beside the requests. Both calls may come twice. */
@@ -10,6 +11,7 @@ export interface Worker {
 
 interface Schedule {
   name: string;
+  clock: Clock;
   /** Between the end of one run and the beginning of the next. */
   intervalMs: number;
   /** Safe to run twice, and to be cut short by a crash at any point. */
@@ -18,23 +20,25 @@ interface Schedule {
 }
 
 /** A loop around `runOnce`: a failure is logged, and the next turn tries again. */
-export function every({ name, intervalMs, runOnce, log }: Schedule): Worker {
-  let timer: NodeJS.Timeout | null = null;
+export function every({ name, clock, intervalMs, runOnce, log }: Schedule): Worker {
+  let callOff: (() => void) | null = null;
   let running: Promise<void> | null = null;
   let isStopped = true;
 
   function schedule(): void {
-    timer = setTimeout(() => {
-      running = runOnce()
-        .catch((error: unknown) =>
-          log.error({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again'),
-        )
-        .then(() => {
-          running = null;
-          if (!isStopped) schedule();
-        });
-    }, intervalMs);
-    timer.unref();
+    callOff = clock.after(intervalMs, () => {
+      running = run();
+    });
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await runOnce();
+    } catch (error) {
+      log.error({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again');
+    }
+    running = null;
+    if (!isStopped) schedule();
   }
 
   return {
@@ -45,7 +49,7 @@ export function every({ name, intervalMs, runOnce, log }: Schedule): Worker {
     },
     async stop() {
       isStopped = true;
-      if (timer !== null) clearTimeout(timer);
+      callOff?.();
       await running;
     },
   };

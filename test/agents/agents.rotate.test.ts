@@ -67,10 +67,10 @@ test('POST /api/agents/:id rotate 200: both secrets work until the grace period 
 test('POST /api/agents/:id rotate 200: a refresh token of the old secret works until the grace period ends, and so do its successors', async () => {
   const agent = await service.createAgent();
   const first = await service.tokens(agent);
-  await rotate(agent, 60);
+  await rotate(agent, 30);
   const second = await refresh(first.refreshToken);
   assert.equal(second.status, 200);
-  service.clock.advance({ seconds: 60 });
+  service.clock.advance({ seconds: 30 });
   assertError(await refresh(second.body.refresh_token), 400, 'invalid_grant');
   assert.deepEqual(await service.introspect(second.body.refresh_token), { active: false, reason: 'revoked' });
   await assertAlive(service, second.body.access_token);

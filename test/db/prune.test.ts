@@ -8,14 +8,16 @@ import {
   deleteExpiredRevocations,
   deleteOrphanedRefreshTokens,
 } from '../../src/oauth/expired.store.ts';
-import { prune } from '../../src/workers/prune.worker.ts';
+import { prune } from '../../src/oauth/prune.worker.ts';
 import { TestClock } from '../clock.ts';
 import { onEachDatabase } from './databases.ts';
 import { aGrant, aRefreshToken, ids, storeAgent } from './rows.ts';
 
 onEachDatabase((opened) => {
   const clock = new TestClock();
+  /** A day ago: what ended then is forgotten now. */
   const now = clock.now();
+  clock.advance({ days: 1 });
 
   async function revoke(count: number, expiresAt: number): Promise<string[]> {
     const revocations = Array.from({ length: count }, () => ({ id: ids.newSortable(), expiresAt }));
@@ -60,7 +62,7 @@ onEachDatabase((opened) => {
     };
   }
 
-  test('what has expired goes, in the millisecond of its end; what lives stays', async () => {
+  test('what has been over for a day goes, in that millisecond; what has not stays', async () => {
     await revoke(1, now);
     await revoke(1, now + 1);
     await storeTokens(2, now);

@@ -5,7 +5,9 @@ import type { Database } from '../../src/db/database.ts';
 import { createIds, digestSecret, type SecretDigest } from '../../src/ids.ts';
 import type { NewGrant, NewRefreshToken, RefreshClaim } from '../../src/oauth/tokens.store.ts';
 import type { Organization, Team } from '../../src/organizations/organization.ts';
+import { type Delivery, insertDelivery } from '../../src/webhooks/deliveries.store.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
+import { insertWebhook } from '../../src/webhooks/webhooks.store.ts';
 import { TestClock } from '../clock.ts';
 
 /** Domain objects for the stores, complete and each with an identifier of its own. */
@@ -61,7 +63,26 @@ export const aWebhook = (changes: Partial<Webhook> = {}): Webhook => ({
   isActive: true,
   maxRetries: 10,
   consecutiveFails: 0,
+  failingAttempts: 0,
   sealedSecret: 'v1.sealed',
+  previousSecret: null,
+  lastSuccessAt: null,
+  deactivatedAt: null,
+  createdAt: NOW,
+  ...changes,
+});
+
+export const aDelivery = (webhookId: string, changes: Partial<Delivery> = {}): Delivery => ({
+  id: ids.newId('delivery'),
+  webhookId,
+  eventId: ids.newId('evt'),
+  eventType: 'agent.created',
+  status: 'pending',
+  attempts: 0,
+  maxAttempts: 3,
+  lastAttemptAt: null,
+  nextAttemptAt: NOW,
+  failureReason: null,
   createdAt: NOW,
   ...changes,
 });
@@ -110,3 +131,30 @@ export async function storeAgent(database: Database, changes: Partial<Agent> = {
   });
   return agent;
 }
+
+export async function storeWebhook(database: Database, changes: Partial<Webhook> = {}): Promise<Webhook> {
+  const webhook = aWebhook(changes);
+  await database.transaction((tx) => insertWebhook(tx, webhook));
+  return webhook;
+}
+
+/** A delivery in the database, with its event. */
+export async function storeDelivery(
+  database: Database,
+  webhookId: string,
+  changes: Partial<Delivery> = {},
+): Promise<Delivery> {
+  const delivery = aDelivery(webhookId, changes);
+  const { eventId: id, eventType: type, createdAt: created_at } = delivery;
+  await database.transaction(async (tx) => {
+    await tx
+      .insertInto('events')
+      .values({ id, type, payload: payloadOf(delivery), created_at })
+      .execute();
+    await insertDelivery(tx, delivery);
+  });
+  return delivery;
+}
+
+export const payloadOf = ({ eventId, eventType }: Pick<Delivery, 'eventId' | 'eventType'>): string =>
+  JSON.stringify({ id: eventId, type: eventType });

@@ -29,7 +29,7 @@ describe('npm run demo', () => {
   test('shows each request with its answer, in order', () => {
     const exchanges = [...printed.matchAll(/^(GET|POST) (\S+)[\s\S]*?^→ (\d+)/gm)];
     assert.deepEqual(
-      exchanges.map(([, method, path, status]) => `${method} ${path} ${status}`),
+      exchanges.map(([, method, path, status]) => `${method} ${path?.replace(/agent_\w+/, ':id')} ${status}`),
       [
         'POST /api/agents 201',
         'POST /oauth/token 200',
@@ -38,15 +38,25 @@ describe('npm run demo', () => {
         'POST /oauth/revoke 200',
         'POST /oauth/introspect 200',
         'GET /api/agents/me 401',
+        'POST /api/webhooks 201',
+        'POST /api/agents/:id 200',
       ],
     );
     assert.match(printed, /jose: the signature, .* right/);
     assert.match(printed, /"active": true[\s\S]*"active": false/);
   });
 
+  test('shows the event that the receiver got, its signature verified', () => {
+    assert.match(
+      printed,
+      /standardwebhooks: the signature .* right[\s\S]*"type": "agent.credentials_rotated"/,
+    );
+  });
+
   test('prints no secret whole', () => {
     assert.match(printed, /"client_secret": "cs_\w{9}…"/);
-    assert.doesNotMatch(printed, /cs_\w{10}|rt_\w{10}|eyJ[\w-]{10}|Basic \S{13}[^…\s]/);
+    assert.match(printed, /"secret": "whsec_[\w+/]{6}…"/);
+    assert.doesNotMatch(printed, /whsec_[\w+/]{7}|cs_\w{10}|rt_\w{10}|eyJ[\w-]{10}|Basic \S{13}[^…\s]/);
   });
 
   test('leaves nothing behind', () => assert.deepEqual(readdirSync(folder), []));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generatedPages } from '../../scripts/docs.ts';
-import { settings } from '../../src/config.ts';
 import { errorCatalogue } from '../../src/errors.ts';
+import { settings } from '../../src/settings.ts';
 
 const pages = generatedPages();
 

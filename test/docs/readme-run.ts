@@ -115,7 +115,8 @@ async function untilOpen(port: number, server: ChildProcess): Promise<void> {
   }
 }
 
-function isOpen(port: number): Promise<boolean> {
+/** Whether something listens there. */
+export function isOpen(port: number): Promise<boolean> {
   return new Promise((resolveState) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => {

@@ -16,9 +16,12 @@ export interface Subscriber {
   eventsOf(act: () => Promise<unknown>): Promise<WrittenEvent[]>;
 }
 
+/** Refuses every connection at once, so that what is sent there only waits. */
+const NOBODY = 'http://127.0.0.1:1/';
+
 /** A webhook, and what the outbox writes for it. Where no events are named, it hears all. */
 export async function subscribe(service: TestService, ...events: string[]): Promise<Subscriber> {
-  const json = { name: 'subscriber', url: 'https://receiver.invalid/', events };
+  const json = { name: 'subscriber', url: NOBODY, events };
   const { body } = await service.call('POST', '/api/webhooks', { admin: true, json });
   const { id } = body.webhook;
   return {

@@ -5,11 +5,14 @@ import {
   deleteExpiredRefreshTokens,
   deleteExpiredRevocations,
   deleteOrphanedRefreshTokens,
-} from '../oauth/expired.store.ts';
+} from './expired.store.ts';
 
 const ROWS_PER_STEP = 200;
 
-type Step = (tx: Queries, now: number, limit: number) => Promise<number>;
+/** For so long a token that has ended is still told from one that never was. */
+const KEPT_MILLISECONDS = 86_400_000;
+
+type Step = (tx: Queries, before: number, limit: number) => Promise<number>;
 
 /** In this order: an ended secret goes only after its refresh tokens. */
 const steps: readonly Step[] = [
@@ -21,11 +24,11 @@ const steps: readonly Step[] = [
 
 /** Deletes what nobody can use any more, a small transaction at a time. */
 export async function prune(deps: { database: Database; clock: Clock }): Promise<void> {
-  const now = deps.clock.now();
+  const before = deps.clock.now() - KEPT_MILLISECONDS;
   for (const step of steps) {
     let deleted = ROWS_PER_STEP;
     while (deleted === ROWS_PER_STEP) {
-      deleted = await deps.database.transaction((tx) => step(tx, now, ROWS_PER_STEP));
+      deleted = await deps.database.transaction((tx) => step(tx, before, ROWS_PER_STEP));
     }
   }
 }

@@ -1,0 +1,198 @@
+import { resolve } from 'node:path';
+import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin/administrator.ts';
+import { SCOPE_TOKEN_PATTERN } from './agents/scope.ts';
+import { type MasterKey, toMasterKey } from './encryption.ts';
+import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
+
+/** One setting: how its text is read, and what the documentation says of it. `parse` throws a `Problem`. */
+export interface Setting<Value> {
+  parse(text: string): Value;
+  /** Used where the variable is not set; null for none. */
+  fallback: string | null;
+  shape: string;
+  about: string;
+}
+
+/** Why a text is not a value of its setting, to be read after the setting's name. */
+export class Problem extends Error {}
+
+const SPECIFIED_SCOPES = ['read', 'write', 'admin'];
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** The one table of settings; `docs/configuration.md` is made from it. */
+export const settings = {
+  SIGNET_HOST: {
+    parse: nonEmpty,
+    fallback: '127.0.0.1',
+    shape: 'address or name',
+    about: 'The address to listen on. `0.0.0.0` or `::` for every interface, behind a proxy that speaks TLS.',
+  },
+  SIGNET_PORT: {
+    parse: integer(1, 65_535),
+    fallback: '8080',
+    shape: '1–65535',
+    about: 'The TCP port to listen on.',
+  },
+  SIGNET_PUBLIC_URL: {
+    parse: publicUrl,
+    fallback: null,
+    shape: 'URL',
+    about:
+      'The issuer: what stands as `iss` in every token and before every endpoint in the metadata. Default: `http://HOST:PORT`. Changing it makes the tokens issued before invalid.',
+  },
+  SIGNET_DATABASE_URL: {
+    parse: sqlitePath,
+    fallback: null,
+    shape: 'path, or `sqlite:PATH`',
+    about: 'The SQLite file. Default: `signet.db` in the data folder. One process writes it at a time.',
+  },
+  SIGNET_DATA_DIR: {
+    parse: (text: string) => resolve(nonEmpty(text)),
+    fallback: './data',
+    shape: 'path',
+    about: 'The folder of the database and the master key; made where it is missing.',
+  },
+  SIGNET_ADMIN_EMAIL: {
+    parse: email,
+    fallback: null,
+    shape: 'e-mail address',
+    about:
+      'The first administrator. Used only while there is none; default `admin@localhost`. See SIGNET_ADMIN_PASSWORD.',
+  },
+  SIGNET_ADMIN_PASSWORD: {
+    parse: password,
+    fallback: null,
+    shape: `${SHORTEST_PASSWORD}–${LONGEST_PASSWORD} characters`,
+    about: 'The password of the first administrator. Where it is not set, one is made and printed, once.',
+  },
+  SIGNET_MASTER_KEY: {
+    parse: masterKey,
+    fallback: null,
+    shape: 'base64 of 32 bytes',
+    about:
+      'Encrypts the private signing keys and webhook secrets in the database. Default: the file `master.key` in the data folder, made with mode 0600. Make one with `openssl rand -base64 32`. Without it the database cannot be opened: keep a copy apart from the backups.',
+  },
+  SIGNET_ACCESS_TOKEN_SECONDS: {
+    parse: integer(1, LONGEST_TOKEN_SECONDS),
+    fallback: '3600',
+    shape: `1–${LONGEST_TOKEN_SECONDS}`,
+    about: 'How long an access token lives where its organization has no `jwt_expiry_secs`.',
+  },
+  SIGNET_REFRESH_TOKEN_SECONDS: {
+    parse: integer(1, 31_536_000),
+    fallback: '2592000',
+    shape: '1–31536000',
+    about: 'How long a grant can be refreshed, counted from its first token.',
+  },
+  SIGNET_REFRESH_TOKENS: {
+    parse: oneOf('on', 'off'),
+    fallback: 'on',
+    shape: '`on` or `off`',
+    about: '`off` answers no refresh token to the client credentials grant, as RFC 6749 §4.4.3 advises.',
+  },
+  SIGNET_SCOPES: {
+    parse: scopes,
+    fallback: SPECIFIED_SCOPES.join(' '),
+    shape: 'names between spaces',
+    about: 'The scopes that agents can hold: `read`, `write` and `admin`, and any that you add.',
+  },
+  SIGNET_AUDIENCE: {
+    parse: nonEmpty,
+    fallback: null,
+    shape: 'text, by custom a URL',
+    about: 'What stands as `aud` in every access token. Default: the issuer.',
+  },
+  SIGNET_INTROSPECTION_AUTH: {
+    parse: oneOf('open', 'required'),
+    fallback: 'open',
+    shape: '`open` or `required`',
+    about:
+      '`required` asks callers of the introspection endpoint for client credentials, as RFC 7662 §2.1 wants.',
+  },
+  SIGNET_WEBHOOK_TARGETS: {
+    parse: oneOf('any', 'public'),
+    fallback: 'any',
+    shape: '`any` or `public`',
+    about:
+      '`public` sends events to public addresses only. Link-local and metadata addresses are refused always.',
+  },
+  SIGNET_KEY_ROTATION_DAYS: {
+    parse: integer(1, 3650),
+    fallback: '90',
+    shape: '1–3650',
+    about: 'How long a signing key signs before the next one takes over by itself.',
+  },
+  SIGNET_LOG_LEVEL: {
+    parse: oneOf(...LOG_LEVELS),
+    fallback: 'info',
+    shape: LOG_LEVELS.map((level) => `\`${level}\``).join(', '),
+    about: 'At `info` failed requests are logged, at `debug` every request.',
+  },
+} as const satisfies Record<string, Setting<unknown>>;
+
+function nonEmpty(text: string): string {
+  if (text.trim() === '') throw new Problem('must not be empty.');
+  return text;
+}
+
+function integer(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new Problem(`must be a whole number from ${least} to ${most}, not "${text}".`);
+  };
+}
+
+function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice {
+  return (text) => {
+    const choice = choices.find((candidate) => candidate === text);
+    if (choice !== undefined) return choice;
+    throw new Problem(`must be one of ${choices.join(', ')}, not "${text}".`);
+  };
+}
+
+function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
+  // The text is not repeated: what makes it wrong may be a password.
+  if (!isWeb || /[?#]/.test(text) || url.username !== '' || url.password !== '') {
+    throw new Problem('must be an http or https URL without query, fragment and user name.');
+  }
+  return text.replace(/\/+$/, '');
+}
+
+function sqlitePath(text: string): string {
+  if (/^postgres(ql)?:/.test(text)) {
+    throw new Problem(
+      'names a PostgreSQL database, which this version does not support. Leave it out for SQLite.',
+    );
+  }
+  const path = text.replace(/^sqlite:(\/\/)?/, '');
+  if (path === '' || /^[a-z]+:\/\//.test(path)) throw new Problem('must be a path or sqlite:PATH.');
+  return resolve(path);
+}
+
+function email(text: string): string {
+  if (/^[^\s@:]+@[^\s@:]+$/.test(text)) return text.toLowerCase();
+  throw new Problem('must be an e-mail address.');
+}
+
+function password(text: string): string {
+  if (text.length >= SHORTEST_PASSWORD && text.length <= LONGEST_PASSWORD) return text;
+  throw new Problem(`must have ${SHORTEST_PASSWORD} to ${LONGEST_PASSWORD} characters.`);
+}
+
+function masterKey(text: string): MasterKey {
+  const key = toMasterKey(text);
+  if (key === null) throw new Problem('must be the base64 of exactly 32 bytes: openssl rand -base64 32.');
+  return key;
+}
+
+function scopes(text: string): string[] {
+  const names = [...new Set(text.split(' ').filter((name) => name !== ''))];
+  const wrong = names.find((name) => !new RegExp(SCOPE_TOKEN_PATTERN).test(name));
+  if (wrong !== undefined) throw new Problem(`has a name that is not a scope: "${wrong}".`);
+  const missing = SPECIFIED_SCOPES.filter((name) => !names.includes(name));
+  if (missing.length > 0) throw new Problem(`must include ${missing.join(', ')}.`);
+  return names;
+}

@@ -1,0 +1,175 @@
+import { lookup as lookupName } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import { type AttemptOutcome, parseRetryAfter } from './delivery.ts';
+import { isAllowedAddress, type TargetPolicy } from './target.ts';
+
+export interface WebhookRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** One exchange, as the history keeps it. */
+export interface Exchange {
+  outcome: AttemptOutcome;
+  durationMs: number;
+  statusCode: number | null;
+  /** A few words for people; null where an answer came. */
+  error: string | null;
+  /** The first 16 KiB of the answer. */
+  responseStart: string | null;
+}
+
+/** How a name becomes addresses: `dns.lookup`, or a test's. */
+export type ResolveName = typeof lookupName;
+
+export interface Sender {
+  send(request: WebhookRequest): Promise<Exchange>;
+  /** Ends what is under way and lets go of the connections. */
+  close(): Promise<void>;
+}
+
+interface Options {
+  clock: Clock;
+  policy: TargetPolicy;
+  connectionsPerReceiver: number;
+  resolve?: ResolveName;
+}
+
+const CONNECT_MILLISECONDS = 3000;
+const EXCHANGE_MILLISECONDS = 10_000;
+const KEPT_BYTES = 16 * 1024;
+const KEEP_ALIVE_MILLISECONDS = 10_000;
+
+class BlockedTarget extends Error {}
+
+/** Its own pool of connections, none to an address that is refused: the address that is checked is the one connected to. */
+export function createSender({
+  clock,
+  policy,
+  connectionsPerReceiver,
+  resolve = lookupName,
+}: Options): Sender {
+  const agent = new Agent({
+    connections: connectionsPerReceiver,
+    connect: checkedConnector(policy, resolve),
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    headersTimeout: EXCHANGE_MILLISECONDS,
+    bodyTimeout: EXCHANGE_MILLISECONDS,
+  });
+
+  return {
+    async send(request) {
+      const started = performance.now();
+      const signal = AbortSignal.timeout(EXCHANGE_MILLISECONDS);
+      const answer = await exchange(agent, request, { clock, signal });
+      return { ...answer, durationMs: Math.round(performance.now() - started) };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function exchange(
+  agent: Agent,
+  { url, headers, body }: WebhookRequest,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<Omit<Exchange, 'durationMs'>> {
+  try {
+    const response = await agent.request({
+      origin: new URL(url).origin,
+      path: pathOf(url),
+      method: 'POST',
+      headers,
+      body,
+      signal,
+    });
+    const responseStart = await readStart(response.body, signal);
+    const retryAfter = [response.headers['retry-after']].flat()[0];
+    const { statusCode } = response;
+    return {
+      outcome: { kind: 'answered', statusCode, retryAfterSeconds: parseRetryAfter(retryAfter, clock.now()) },
+      statusCode,
+      error: null,
+      responseStart,
+    };
+  } catch (error) {
+    const isBlocked = error instanceof BlockedTarget;
+    return {
+      outcome: { kind: isBlocked ? 'blocked' : 'unanswered' },
+      statusCode: null,
+      error: explain(error),
+      responseStart: null,
+    };
+  }
+}
+
+function pathOf(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
+
+/** Leaving the loop closes the connection: what is beyond the limit is never read. */
+async function readStart(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    signal.throwIfAborted();
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= KEPT_BYTES) break;
+  }
+  const text = Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8');
+  // PostgreSQL stores no NUL.
+  return text.replaceAll('\0', '\ufffd');
+}
+
+function checkedConnector(policy: TargetPolicy, resolve: ResolveName): buildConnector.connector {
+  const connect = buildConnector({ timeout: CONNECT_MILLISECONDS, lookup: checkedLookup(policy, resolve) });
+  return (options, callback) => {
+    // A literal is never looked up, so it is checked here.
+    const literal = options.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(literal) !== 0 && !isAllowedAddress(literal, policy)) callback(new BlockedTarget(), null);
+    else connect(options, callback);
+  };
+}
+
+/** Hands on the addresses that are allowed; where a name has none, nothing is connected to. */
+function checkedLookup(policy: TargetPolicy, resolve: ResolveName): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      const allowed = addresses.filter(({ address }) => isAllowedAddress(address, policy));
+      const first = allowed[0];
+      if (first === undefined) return callback(new BlockedTarget(), []);
+      if (options.all) return callback(null, allowed);
+      return callback(null, first.address, first.family);
+    });
+  };
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection reset',
+  UND_ERR_DESTROYED: 'the service stopped',
+  UND_ERR_SOCKET: 'connection closed before the answer',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within 3 seconds',
+  ENOTFOUND: 'the name does not resolve',
+  EAI_AGAIN: 'the name does not resolve',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an unknown authority',
+};
+
+function explain(error: unknown): string {
+  if (error instanceof BlockedTarget) return 'the address is not allowed';
+  if (!(error instanceof Error)) return 'failed';
+  if (error.name === 'TimeoutError') return 'no whole answer within 10 seconds';
+  if (error.name === 'HTTPParserError') return 'the answer is not HTTP';
+  const { code } = error as NodeJS.ErrnoException;
+  return explanations[code ?? ''] ?? (code === undefined ? 'failed' : `failed (${code})`);
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Webhook } from '../../src/webhooks/webhook.ts';
+import {
+  findWebhook,
+  listDeleted,
+  listDisabledSince,
+  listWebhooks,
+  loadSubscriptions,
+  markDeleted,
+  noteSuccess,
+} from '../../src/webhooks/webhooks.store.ts';
+import { onEachDatabase } from './databases.ts';
+import { NOW, storeWebhook } from './rows.ts';
+
+const MINUTE = 60_000;
+
+onEachDatabase((opened) => {
+  const store = (changes: Partial<Webhook> = {}) => storeWebhook(opened().database, changes);
+  const read = ({ id }: Webhook) => findWebhook(opened().database.reader, id);
+  const note = ({ id }: Webhook, now = NOW) =>
+    opened().database.transaction((tx) => noteSuccess(tx, { id, now, notSince: now - MINUTE }));
+
+  for (const [what, unhealthy] of [
+    ['dead deliveries', { consecutiveFails: 3 }],
+    ['failed attempts', { failingAttempts: 7 }],
+    ['both', { consecutiveFails: 1, failingAttempts: 1 }],
+  ] as const) {
+    test(`a success ends a row of ${what} at once, however short ago the last success was`, async () => {
+      const webhook = await store({ ...unhealthy, lastSuccessAt: NOW - 1 });
+      await note(webhook);
+      const healthy = { consecutiveFails: 0, failingAttempts: 0, lastSuccessAt: NOW };
+      assert.deepEqual(await read(webhook), { ...webhook, ...healthy });
+    });
+  }
+
+  test('the first success is noted; of those that follow, the first after the step', async () => {
+    const webhook = await store();
+    const noted = async (now: number) => {
+      await note(webhook, now);
+      return (await read(webhook))?.lastSuccessAt;
+    };
+    assert.equal(await noted(NOW), NOW);
+    assert.equal(await noted(NOW + MINUTE - 1), NOW);
+    assert.equal(await noted(NOW + MINUTE), NOW + MINUTE);
+  });
+
+  test('a success says nothing of other webhooks', async () => {
+    const [webhook, other] = [await store(), await store({ consecutiveFails: 4, failingAttempts: 40 })];
+    await note(webhook);
+    assert.deepEqual(await read(other), other);
+  });
+
+  test('a webhook that is marked as deleted is found by nobody but whoever clears up', async () => {
+    const { database } = opened();
+    const { reader } = database;
+    const [webhook, other] = [await store(), await store()];
+    await database.transaction((tx) => markDeleted(tx, webhook.id, NOW));
+    assert.equal(await read(webhook), null);
+    const listed = (await listWebhooks(reader, { limit: 1000, cursor: null })).map(({ id }) => id);
+    const subscribed = (await loadSubscriptions(reader)).map(({ webhookId }) => webhookId);
+    for (const found of [listed, subscribed]) {
+      assert.ok(found.includes(other.id) && !found.includes(webhook.id));
+    }
+    assert.deepEqual(await listDeleted(reader), [webhook.id]);
+  });
+
+  test('webhooks that are inactive since a time are those that were deactivated by then', async () => {
+    const { database } = opened();
+    const inactive = (deactivatedAt: number) => store({ isActive: false, deactivatedAt });
+    const [before, at, deleted] = [await inactive(NOW - 1), await inactive(NOW), await inactive(NOW)];
+    await inactive(NOW + 1);
+    await store();
+    await database.transaction((tx) => markDeleted(tx, deleted.id, NOW));
+    const found = await listDisabledSince(database.reader, NOW);
+    assert.deepEqual(found.toSorted(), [before.id, at.id].toSorted());
+  });
+});
