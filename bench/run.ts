@@ -1,10 +1,9 @@
-import { type ChildProcess, execFile, fork, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { parseArgs, promisify } from 'node:util';
 import type { Job, Outcome } from './load.ts';
+import { type BenchService, startService } from './service.ts';
+import { printTable, type Row } from './table.ts';
 
 /** Tokens and introspections a second over HTTP with durable commits, beside raw signatures in the same run. */
 
@@ -18,7 +17,6 @@ const { values: options } = parseArgs({
 const samples = Number(options.samples);
 const milliseconds = Number(options.seconds) * 1000;
 const connections = Number(options.connections);
-const ADMIN = { email: 'bench@localhost', password: 'correct-horse-battery' };
 const AGENTS = 100;
 
 interface Sample {
@@ -28,23 +26,18 @@ interface Sample {
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'signet-bench-'));
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const service = await startService(folder, port);
+  const service = await startService();
   const load = fork(new URL('./load.ts', import.meta.url), { stdio: 'inherit' });
   try {
-    const clients = await createClients(origin);
-    const job = { origin, connections, milliseconds, clients, tokens: [] };
+    const clients = await createClients(service);
+    const job = { origin: service.origin, connections, milliseconds, clients, tokens: [] };
     await run(load, { ...job, kind: 'tokens' });
     const taken: Sample[] = [];
     for (let index = 0; index < samples; index++) taken.push(await takeSample(load, job));
-    print(taken);
+    printTable(`${connections} connections, ${taken.length} samples`, toRows(taken));
   } finally {
     load.kill();
-    service.kill('SIGTERM');
-    await new Promise((resolve) => service.once('exit', resolve));
-    rmSync(folder, { recursive: true, force: true });
+    await service.stop();
   }
 }
 
@@ -80,74 +73,37 @@ function run(load: ChildProcess, job: Job): Promise<Outcome> {
   });
 }
 
-async function startService(folder: string, port: number): Promise<ChildProcess> {
-  const service = spawn(process.execPath, [new URL('../bin/signet.mjs', import.meta.url).pathname, 'serve'], {
-    cwd: folder,
-    env: {
-      ...process.env,
-      SIGNET_PORT: String(port),
-      SIGNET_DATA_DIR: join(folder, 'data'),
-      SIGNET_ADMIN_EMAIL: ADMIN.email,
-      SIGNET_ADMIN_PASSWORD: ADMIN.password,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await new Promise((resolve) => service.stdout?.once('data', resolve));
-  return service;
-}
-
-async function createClients(origin: string): Promise<{ clientId: string; clientSecret: string }[]> {
-  const authorization = `Basic ${Buffer.from(`${ADMIN.email}:${ADMIN.password}`).toString('base64')}`;
+async function createClients(service: BenchService): Promise<{ clientId: string; clientSecret: string }[]> {
   const clients = [];
   for (let index = 0; index < AGENTS; index++) {
-    const response = await fetch(`${origin}/api/agents`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: `bench ${index}`, scopes: ['read', 'write'] }),
-    });
-    const body = (await response.json()) as { client_id: string; client_secret: string };
-    clients.push({ clientId: body.client_id, clientSecret: body.client_secret });
+    const input = { name: `bench ${index}`, scopes: ['read', 'write'] };
+    const { client_id: clientId = '', client_secret: clientSecret = '' } = await service.admin(
+      'POST',
+      '/api/agents',
+      input,
+    );
+    clients.push({ clientId, clientSecret });
   }
   return clients;
 }
 
-function print(taken: readonly Sample[]): void {
-  const rows: [string, number[], string][] = [
-    ['RS256 signatures/s, all cores', taken.map((sample) => sample.signatures), ''],
-    ['tokens/s', taken.map((sample) => sample.tokens.perSecond), ''],
-    ['  beside signatures', taken.map((sample) => sample.tokens.perSecond / sample.signatures), '×'],
-    ['  p50', taken.map((sample) => sample.tokens.p50), 'ms'],
-    ['  p99', taken.map((sample) => sample.tokens.p99), 'ms'],
-    ['introspections/s, each token once', taken.map((sample) => sample.introspections.perSecond), ''],
-    ['  beside signatures', taken.map((sample) => sample.introspections.perSecond / sample.signatures), '×'],
-    ['  p50', taken.map((sample) => sample.introspections.p50), 'ms'],
-    ['  p99', taken.map((sample) => sample.introspections.p99), 'ms'],
-  ];
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}`;
-  console.log(
-    `Node ${process.versions.node}, ${machine}, ${connections} connections, ${taken.length} samples\n`,
-  );
-  console.log('| what | median | least | most |\n|---|---|---|---|');
-  for (const [name, figures, unit] of rows) {
-    const sorted = figures.toSorted((a, b) => a - b);
-    const middle = sorted[Math.floor(sorted.length / 2)];
-    const [median, least, most] = [middle, sorted[0], sorted.at(-1)].map((figure) =>
-      format(figure ?? 0, unit),
-    );
-    console.log(`| ${name} | ${median} | ${least} | ${most} |`);
-  }
-}
-
-const format = (figure: number, unit: string): string =>
-  `${figure >= 100 ? Math.round(figure) : figure.toFixed(2)}${unit === '' ? '' : ` ${unit}`}`;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
+function toRows(taken: readonly Sample[]): Row[] {
+  const of = (name: string, unit: string, read: (sample: Sample) => number): Row => ({
+    name,
+    unit,
+    figures: taken.map(read),
   });
+  return [
+    of('RS256 signatures/s, all cores', '', ({ signatures }) => signatures),
+    of('tokens/s', '', ({ tokens }) => tokens.perSecond),
+    of('  beside signatures', '×', ({ tokens, signatures }) => tokens.perSecond / signatures),
+    of('  p50', 'ms', ({ tokens }) => tokens.p50),
+    of('  p99', 'ms', ({ tokens }) => tokens.p99),
+    of('introspections/s, each token once', '', ({ introspections }) => introspections.perSecond),
+    of('  beside signatures', '×', ({ introspections, signatures }) => introspections.perSecond / signatures),
+    of('  p50', 'ms', ({ introspections }) => introspections.p50),
+    of('  p99', 'ms', ({ introspections }) => introspections.p99),
+  ];
 }
 
 await main();

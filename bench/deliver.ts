@@ -1,0 +1,161 @@
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Pool } from 'undici';
+import { type BenchService, startService } from './service.ts';
+import { printTable, quantile } from './table.ts';
+
+/**
+ * Webhooks over loopback HTTP, durable and with their history: how long after the answered API call the request is at
+ * the receiver, and how many a second, beside bare POSTs of the same size in the same run. The receiver runs in this
+ * process, so that one clock times both ends.
+ */
+
+const { values: options } = parseArgs({
+  options: { samples: { type: 'string', default: '5' }, events: { type: 'string', default: '300' } },
+});
+const samples = Number(options.samples);
+const events = Number(options.events);
+const WEBHOOKS = 16;
+const IN_FLIGHT = 64;
+const LATENCIES = 100;
+
+interface Receiver {
+  origin: string;
+  arrivals: { at: number; body: string }[];
+  close(): void;
+}
+
+async function main(): Promise<void> {
+  const service = await startService();
+  const receiver = await startReceiver();
+  try {
+    const latencies = await measureLatencies(service, receiver);
+    const taken: { ceiling: number; deliveries: number }[] = [];
+    await subscribe(service, receiver, WEBHOOKS, 'token.validation_failed');
+    for (let index = 0; index < samples; index++) {
+      const before = await barePostsPerSecond(receiver);
+      const deliveries = await deliveriesPerSecond(service, receiver);
+      const after = await barePostsPerSecond(receiver);
+      taken.push({ ceiling: (before + after) / 2, deliveries });
+    }
+    printTable(`${WEBHOOKS} webhooks, ${events * WEBHOOKS} deliveries a sample, ${samples} samples`, [
+      {
+        name: 'from the answered call to the receiver, p50',
+        unit: 'ms',
+        figures: [quantile(latencies, 0.5)],
+      },
+      {
+        name: 'from the answered call to the receiver, p99',
+        unit: 'ms',
+        figures: [quantile(latencies, 0.99)],
+      },
+      { name: 'bare POSTs/s', unit: '', figures: taken.map(({ ceiling }) => ceiling) },
+      { name: 'deliveries/s', unit: '', figures: taken.map(({ deliveries }) => deliveries) },
+      {
+        name: '  beside bare POSTs',
+        unit: '×',
+        figures: taken.map(({ ceiling, deliveries }) => deliveries / ceiling),
+      },
+    ]);
+  } finally {
+    await service.stop();
+    receiver.close();
+  }
+}
+
+function startReceiver(): Promise<Receiver> {
+  const arrivals: Receiver['arrivals'] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      arrivals.push({ at: performance.now(), body: Buffer.concat(chunks).toString() });
+      response.end();
+    });
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const close = () => {
+        server.close();
+        server.closeAllConnections();
+      };
+      resolve({ origin: `http://127.0.0.1:${port}`, arrivals, close });
+    });
+  });
+}
+
+async function subscribe(
+  service: BenchService,
+  receiver: Receiver,
+  count: number,
+  event: string,
+): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const webhook = { name: `bench ${index}`, url: `${receiver.origin}/${index}`, events: [event] };
+    await service.admin('POST', '/api/webhooks', webhook);
+  }
+}
+
+/** One event at a time, on a service that has nothing else to do. */
+async function measureLatencies(service: BenchService, receiver: Receiver): Promise<number[]> {
+  await subscribe(service, receiver, 1, 'agent.created');
+  const latencies: number[] = [];
+  for (let index = 0; index < LATENCIES; index++) {
+    receiver.arrivals.length = 0;
+    await service.admin('POST', '/api/agents', { name: `bench ${index}` });
+    const answered = performance.now();
+    while (receiver.arrivals.length === 0) await sleep(1);
+    latencies.push(Math.max(0, (receiver.arrivals[0]?.at ?? 0) - answered));
+  }
+  return latencies.sort((a, b) => a - b);
+}
+
+/** Introspections of nonsense are the cheapest events there are; each goes to every webhook. */
+async function deliveriesPerSecond(service: BenchService, receiver: Receiver): Promise<number> {
+  receiver.arrivals.length = 0;
+  const pool = new Pool(service.origin, { connections: 8 });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const started = performance.now();
+  await inParallel(8, events, async () => {
+    const { body } = await pool.request({
+      method: 'POST',
+      path: '/oauth/introspect',
+      headers,
+      body: 'token=x',
+    });
+    await body.dump();
+  });
+  while (receiver.arrivals.length < events * WEBHOOKS) await sleep(5);
+  const last = receiver.arrivals.at(-1)?.at ?? started;
+  await pool.close();
+  await sleep(200);
+  return (events * WEBHOOKS) / ((last - started) / 1000);
+}
+
+const BODY = JSON.stringify({ id: 'evt_', data: { reason: 'x'.repeat(120) } });
+
+async function barePostsPerSecond(receiver: Receiver): Promise<number> {
+  const pool = new Pool(receiver.origin, { connections: IN_FLIGHT });
+  const headers = { 'content-type': 'application/json', 'x-webhook-signature-256': 'x'.repeat(300) };
+  const started = performance.now();
+  await inParallel(IN_FLIGHT, events * WEBHOOKS, async () => {
+    const { body } = await pool.request({ method: 'POST', path: '/', headers, body: BODY });
+    await body.dump();
+  });
+  const seconds = (performance.now() - started) / 1000;
+  await pool.close();
+  return (events * WEBHOOKS) / seconds;
+}
+
+async function inParallel(width: number, count: number, run: () => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next++ < count) await run();
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+await main();
