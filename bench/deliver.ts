@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
+import { inParallel, type Receiver, startReceiver, subscribe } from './receiver.ts';
 import { type BenchService, startService } from './service.ts';
 import { printTable, quantile } from './table.ts';
 
@@ -20,19 +20,13 @@ const WEBHOOKS = 16;
 const IN_FLIGHT = 64;
 const LATENCIES = 100;
 
-interface Receiver {
-  origin: string;
-  arrivals: { at: number; body: string }[];
-  close(): void;
-}
-
 async function main(): Promise<void> {
   const service = await startService();
   const receiver = await startReceiver();
   try {
     const latencies = await measureLatencies(service, receiver);
     const taken: { ceiling: number; deliveries: number }[] = [];
-    await subscribe(service, receiver, WEBHOOKS, 'token.validation_failed');
+    await subscribe(service, receiver, { count: WEBHOOKS, event: 'token.validation_failed' });
     for (let index = 0; index < samples; index++) {
       const before = await barePostsPerSecond(receiver);
       const deliveries = await deliveriesPerSecond(service, receiver);
@@ -64,44 +58,9 @@ async function main(): Promise<void> {
   }
 }
 
-function startReceiver(): Promise<Receiver> {
-  const arrivals: Receiver['arrivals'] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      arrivals.push({ at: performance.now(), body: Buffer.concat(chunks).toString() });
-      response.end();
-    });
-  });
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      const close = () => {
-        server.close();
-        server.closeAllConnections();
-      };
-      resolve({ origin: `http://127.0.0.1:${port}`, arrivals, close });
-    });
-  });
-}
-
-async function subscribe(
-  service: BenchService,
-  receiver: Receiver,
-  count: number,
-  event: string,
-): Promise<void> {
-  for (let index = 0; index < count; index++) {
-    const webhook = { name: `bench ${index}`, url: `${receiver.origin}/${index}`, events: [event] };
-    await service.admin('POST', '/api/webhooks', webhook);
-  }
-}
-
 /** One event at a time, on a service that has nothing else to do. */
 async function measureLatencies(service: BenchService, receiver: Receiver): Promise<number[]> {
-  await subscribe(service, receiver, 1, 'agent.created');
+  await subscribe(service, receiver, { count: 1, event: 'agent.created' });
   const latencies: number[] = [];
   for (let index = 0; index < LATENCIES; index++) {
     receiver.arrivals.length = 0;
@@ -148,14 +107,6 @@ async function barePostsPerSecond(receiver: Receiver): Promise<number> {
   const seconds = (performance.now() - started) / 1000;
   await pool.close();
   return (events * WEBHOOKS) / seconds;
-}
-
-async function inParallel(width: number, count: number, run: () => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next++ < count) await run();
-  };
-  await Promise.all(Array.from({ length: width }, worker));
 }
 
 await main();

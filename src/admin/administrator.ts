@@ -6,5 +6,5 @@ export interface Administrator {
   createdAt: number;
 }
 
-export const SHORTEST_PASSWORD = 12;
+export const SHORTEST_PASSWORD = 8;
 export const LONGEST_PASSWORD = 1024;
