@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Pool } from 'undici';
-import { inParallel, type Receiver, startReceiver, subscribe } from './receiver.ts';
+import { failValidations, type Receiver, startReceiver, subscribe } from './receiver.ts';
 import { type BenchService, startService } from './service.ts';
 import { printTable } from './table.ts';
 
@@ -26,7 +25,7 @@ async function main(): Promise<void> {
     await measure(service, healthy);
     const without = await measure(service, healthy);
     await subscribe(service, hanging, { count: 1, event: 'token.validation_failed' });
-    await makeBacklog(service);
+    await failValidations(service, { width: 16, count: backlog });
     const beside = await measure(service, healthy);
     printTable(
       `${HEALTHY} healthy webhooks, ${events} events, ${backlog} deliveries waiting for one that hangs`,
@@ -52,21 +51,6 @@ async function measure(service: BenchService, receiver: Receiver): Promise<numbe
     latencies.push((receiver.arrivals.at(-1)?.at ?? answered) - answered);
   }
   return latencies;
-}
-
-async function makeBacklog(service: BenchService): Promise<void> {
-  const pool = new Pool(service.origin, { connections: 16 });
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  await inParallel(16, backlog, async () => {
-    const { body } = await pool.request({
-      method: 'POST',
-      path: '/oauth/introspect',
-      headers,
-      body: 'token=x',
-    });
-    await body.dump();
-  });
-  await pool.close();
 }
 
 await main();

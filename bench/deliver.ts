@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
-import { inParallel, type Receiver, startReceiver, subscribe } from './receiver.ts';
+import { failValidations, inParallel, type Receiver, startReceiver, subscribe } from './receiver.ts';
 import { type BenchService, startService } from './service.ts';
 import { printTable, quantile } from './table.ts';
 
@@ -72,24 +72,13 @@ async function measureLatencies(service: BenchService, receiver: Receiver): Prom
   return latencies.sort((a, b) => a - b);
 }
 
-/** Introspections of nonsense are the cheapest events there are; each goes to every webhook. */
+/** Each event goes to every webhook. */
 async function deliveriesPerSecond(service: BenchService, receiver: Receiver): Promise<number> {
   receiver.arrivals.length = 0;
-  const pool = new Pool(service.origin, { connections: 8 });
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const started = performance.now();
-  await inParallel(8, events, async () => {
-    const { body } = await pool.request({
-      method: 'POST',
-      path: '/oauth/introspect',
-      headers,
-      body: 'token=x',
-    });
-    await body.dump();
-  });
+  await failValidations(service, { width: 8, count: events });
   while (receiver.arrivals.length < events * WEBHOOKS) await sleep(5);
   const last = receiver.arrivals.at(-1)?.at ?? started;
-  await pool.close();
   await sleep(200);
   return (events * WEBHOOKS) / ((last - started) / 1000);
 }

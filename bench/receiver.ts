@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { Pool } from 'undici';
 import type { BenchService } from './service.ts';
 
 export interface Receiver {
@@ -48,4 +49,23 @@ export async function inParallel(width: number, count: number, run: () => Promis
     while (next++ < count) await run();
   };
   await Promise.all(Array.from({ length: width }, worker));
+}
+
+/** Introspections of nonsense: the cheapest events there are, for those who hear of failed validations. */
+export async function failValidations(
+  service: BenchService,
+  { width, count }: { width: number; count: number },
+): Promise<void> {
+  const pool = new Pool(service.origin, { connections: width });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  await inParallel(width, count, async () => {
+    const { body } = await pool.request({
+      method: 'POST',
+      path: '/oauth/introspect',
+      headers,
+      body: 'token=x',
+    });
+    await body.dump();
+  });
+  await pool.close();
 }

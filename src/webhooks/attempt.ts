@@ -6,7 +6,7 @@ import { type MasterKey, unseal } from '../encryption.ts';
 import type { Outbox } from '../events/outbox.ts';
 import type { Metrics } from '../metrics.ts';
 import { version } from '../version.ts';
-import { type ClaimedDelivery, insertAttempt, settleDelivery } from './deliveries.store.ts';
+import { type ClaimedDelivery, insertAttempt, settleDelivery } from './claims.store.ts';
 import { afterAttempt, type NextState } from './delivery.ts';
 import type { Exchange, Sender, WebhookRequest } from './sender.ts';
 import { signatureHeaders } from './signature.ts';

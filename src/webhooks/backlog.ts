@@ -1,4 +1,4 @@
-import type { Backlog } from './deliveries.store.ts';
+import type { Backlog } from './upkeep.store.ts';
 
 /** More than this for one webhook, and new deliveries to it fail at once as `backlog_full`. */
 export const LARGEST_BACKLOG = 200_000;

@@ -9,7 +9,7 @@ import {
   endUnsent,
   type FinishedAttempt,
 } from './attempt.ts';
-import { type ClaimedDelivery, claimDue, handBack, listDueWebhooks } from './deliveries.store.ts';
+import { type ClaimedDelivery, claimDue, handBack, listDueWebhooks } from './claims.store.ts';
 import { dealSlots, freeSlots, SLOT_LIMITS } from './send-slots.ts';
 import { isProbed, type Webhook } from './webhook.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../db/database.ts';
 import type { Backlogs } from './backlog.ts';
-import { countBacklogs, deleteOldDeliveries, deleteOldEvents, failWaiting } from './deliveries.store.ts';
 import type { FailureReason } from './delivery.ts';
+import { countBacklogs, deleteOldDeliveries, deleteOldEvents, failWaiting } from './upkeep.store.ts';
 import { deleteWebhook, listDeleted, listDisabledSince } from './webhooks.store.ts';
 
 interface Deps {

@@ -4,11 +4,10 @@ import {
   type Claim,
   type ClaimedDelivery,
   claimDue,
-  type Delivery,
-  findDelivery,
   handBack,
   settleDelivery,
-} from '../../src/webhooks/deliveries.store.ts';
+} from '../../src/webhooks/claims.store.ts';
+import { type Delivery, findDelivery } from '../../src/webhooks/deliveries.store.ts';
 import type { NextState } from '../../src/webhooks/delivery.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
 import { NOW, storeDelivery, storeWebhook } from './rows.ts';

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  countBacklogs,
-  type Delivery,
-  failWaiting,
-  findDelivery,
-  listDueWebhooks,
-} from '../../src/webhooks/deliveries.store.ts';
+import { listDueWebhooks } from '../../src/webhooks/claims.store.ts';
+import { type Delivery, findDelivery } from '../../src/webhooks/deliveries.store.ts';
+import { countBacklogs, failWaiting } from '../../src/webhooks/upkeep.store.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
 import { markDeleted } from '../../src/webhooks/webhooks.store.ts';
 import { onEachDatabase } from './databases.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { after, before, mock, test } from 'node:test';
 import { openSqlite, type SqliteDatabase } from '../../src/db/sqlite.ts';
-import { claimDue, listDueWebhooks } from '../../src/webhooks/deliveries.store.ts';
+import { claimDue, listDueWebhooks } from '../../src/webhooks/claims.store.ts';
 import { insertBacklog } from '../webhooks/backlog-rows.ts';
 import { NOW, storeWebhook } from './rows.ts';
 

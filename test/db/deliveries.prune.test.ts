@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import {
-  deleteOldDeliveries,
-  deleteOldEvents,
-  insertAttempt,
-  listAttempts,
-} from '../../src/webhooks/deliveries.store.ts';
+import { insertAttempt } from '../../src/webhooks/claims.store.ts';
+import { listAttempts } from '../../src/webhooks/deliveries.store.ts';
+import { deleteOldDeliveries, deleteOldEvents } from '../../src/webhooks/upkeep.store.ts';
 import { onEachDatabase } from './databases.ts';
 import { NOW, storeDelivery, storeWebhook } from './rows.ts';
 

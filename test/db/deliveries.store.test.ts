@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { insertAttempt } from '../../src/webhooks/claims.store.ts';
 import {
   type DeliveryFilter,
   findDelivery,
-  insertAttempt,
   listAttempts,
   listDeliveries,
 } from '../../src/webhooks/deliveries.store.ts';
