@@ -129,7 +129,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
       ['prune', MINUTE_MILLISECONDS, () => prune({ database, clock })],
       ['webhook-upkeep', MINUTE_MILLISECONDS, () => keepUp({ database, clock })],
-      ['count-backlogs', 5000, () => recountBacklogs({ database, clock, backlogs })],
+      ['count-backlogs', 5000, () => recountBacklogs({ database, backlogs })],
     ];
     const workers: Worker[] = [
       deliver,

@@ -1,8 +1,8 @@
 import { type Clock, toTimestamp } from '../clock.ts';
 import type { Queries, Tables } from '../db/database.ts';
-import { prepared } from '../db/prepared.ts';
 import type { Ids } from '../ids.ts';
 import type { EventData, EventType } from './event.ts';
+import { insertDeliveryRow, insertEvent } from './events.store.ts';
 
 /** A webhook as far as events are concerned. */
 export interface Subscription {
@@ -60,7 +60,8 @@ export class Outbox {
     );
     if (subscribers.length === 0) return;
     const event = await this.#insertEvent(tx, type, data);
-    for (const subscription of subscribers) await insertDelivery(tx, this.#newDelivery(event, subscription));
+    for (const subscription of subscribers)
+      await insertDeliveryRow(tx, this.#newDelivery(event, subscription));
     this.noteNews();
   }
 
@@ -111,28 +112,3 @@ interface NewEvent {
   type: EventType;
   createdAt: number;
 }
-
-const insertEvent = prepared<Tables['events']>((db, value) =>
-  db.insertInto('events').values({
-    id: value('id'),
-    type: value('type'),
-    payload: value('payload'),
-    created_at: value('created_at'),
-  }),
-);
-
-const insertDelivery = prepared<Tables['deliveries']>((db, value) =>
-  db.insertInto('deliveries').values({
-    id: value('id'),
-    webhook_id: value('webhook_id'),
-    event_id: value('event_id'),
-    event_type: value('event_type'),
-    status: value('status'),
-    attempts: value('attempts'),
-    max_attempts: value('max_attempts'),
-    last_attempt_at: value('last_attempt_at'),
-    next_attempt_at: value('next_attempt_at'),
-    failure_reason: value('failure_reason'),
-    created_at: value('created_at'),
-  }),
-);

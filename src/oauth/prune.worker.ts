@@ -1,13 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../db/database.ts';
+import { inSteps } from '../db/in-steps.ts';
 import {
   deleteEndedSecrets,
   deleteExpiredRefreshTokens,
   deleteExpiredRevocations,
   deleteOrphanedRefreshTokens,
 } from './expired.store.ts';
-
-const ROWS_PER_STEP = 200;
 
 /** For so long a token that has ended is still told from one that never was. */
 const KEPT_MILLISECONDS = 86_400_000;
@@ -25,10 +24,5 @@ const steps: readonly Step[] = [
 /** Deletes what nobody can use any more, a small transaction at a time. */
 export async function prune(deps: { database: Database; clock: Clock }): Promise<void> {
   const before = deps.clock.now() - KEPT_MILLISECONDS;
-  for (const step of steps) {
-    let deleted = ROWS_PER_STEP;
-    while (deleted === ROWS_PER_STEP) {
-      deleted = await deps.database.transaction((tx) => step(tx, before, ROWS_PER_STEP));
-    }
-  }
+  for (const step of steps) await inSteps(deps.database, (tx, limit) => step(tx, before, limit));
 }

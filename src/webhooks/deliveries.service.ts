@@ -2,6 +2,7 @@ import { toTimestamp } from '../clock.ts';
 import type { Queries } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { EventType } from '../events/event.ts';
+import { hasEvent, insertEvent } from '../events/events.store.ts';
 import type { Attempts } from './attempt.ts';
 import type { ClaimedDelivery } from './claims.store.ts';
 import { LEASE_MILLISECONDS } from './deliver.worker.ts';
@@ -31,7 +32,7 @@ export async function testWebhook(
     const webhook = await requireWebhook(tx, webhookId);
     const delivery = newTestDelivery(deps, webhook, type);
     const { eventId: id, payload, createdAt: created_at } = delivery;
-    await tx.insertInto('events').values({ id, type, payload, created_at }).execute();
+    await insertEvent(tx, { id, type, payload, created_at });
     await insertDelivery(tx, delivery);
     return { webhook, delivery };
   });
@@ -57,7 +58,9 @@ export async function redeliver(
     const ended = await requireDelivery(tx, key);
     if (ended.nextAttemptAt !== null)
       throw conflict('The delivery has not ended yet. It will be tried again by itself.');
-    await requireEvent(tx, ended.eventId);
+    // A delivery that was made by a redelivery outlives its event.
+    if (!(await hasEvent(tx, ended.eventId)))
+      throw conflict('The event is older than 30 days and is no longer kept.');
     const now = clock.now();
     const delivery: Delivery = {
       ...ended,
@@ -83,12 +86,6 @@ export async function requireDelivery(
   const delivery = await findDelivery(db, key);
   if (delivery === null) throw notFound('delivery');
   return delivery;
-}
-
-/** A delivery that was made by a redelivery outlives its event. */
-async function requireEvent(db: Queries, id: string): Promise<void> {
-  const event = await db.selectFrom('events').select('id').where('id', '=', id).executeTakeFirst();
-  if (event === undefined) throw conflict('The event is older than 30 days and is no longer kept.');
 }
 
 /** Claimed from the start: only this call sends it. */

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Queries, Tables } from '../db/database.ts';
+import { insertDeliveryRow } from '../events/events.store.ts';
 import type { Page } from '../schema.ts';
 import type { DeliveryStatus } from './delivery.ts';
 
@@ -40,22 +41,19 @@ export interface DeliveryFilter {
 export const isWaiting = sql<boolean>`deliveries.status in ('pending', 'retrying')`;
 
 export async function insertDelivery(tx: Queries, delivery: Delivery): Promise<void> {
-  await tx
-    .insertInto('deliveries')
-    .values({
-      id: delivery.id,
-      webhook_id: delivery.webhookId,
-      event_id: delivery.eventId,
-      event_type: delivery.eventType,
-      status: delivery.status,
-      attempts: delivery.attempts,
-      max_attempts: delivery.maxAttempts,
-      last_attempt_at: delivery.lastAttemptAt,
-      next_attempt_at: delivery.nextAttemptAt ?? delivery.createdAt,
-      failure_reason: delivery.failureReason,
-      created_at: delivery.createdAt,
-    })
-    .execute();
+  await insertDeliveryRow(tx, {
+    id: delivery.id,
+    webhook_id: delivery.webhookId,
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    max_attempts: delivery.maxAttempts,
+    last_attempt_at: delivery.lastAttemptAt,
+    next_attempt_at: delivery.nextAttemptAt ?? delivery.createdAt,
+    failure_reason: delivery.failureReason,
+    created_at: delivery.createdAt,
+  });
 }
 
 /** At most `page.limit + 1` deliveries, newest first. */

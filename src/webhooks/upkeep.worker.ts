@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { Database, Queries } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { inSteps } from '../db/in-steps.ts';
 import type { Backlogs } from './backlog.ts';
 import type { FailureReason } from './delivery.ts';
 import { countBacklogs, deleteOldDeliveries, deleteOldEvents, failWaiting } from './upkeep.store.ts';
@@ -15,7 +16,6 @@ const HOUR_MILLISECONDS = 3_600_000;
 const HELD_MILLISECONDS = 72 * HOUR_MILLISECONDS;
 /** How long events, deliveries and their attempts are kept. */
 const HISTORY_MILLISECONDS = 30 * 24 * HOUR_MILLISECONDS;
-const ROWS_PER_STEP = 200;
 
 /** Ends what waits for webhooks that are deleted or were inactive for too long, and forgets old history. */
 export async function keepUp(deps: Deps): Promise<void> {
@@ -29,21 +29,15 @@ export async function keepUp(deps: Deps): Promise<void> {
     await endWaiting(deps, id, 'webhook_disabled');
   }
   const before = now - HISTORY_MILLISECONDS;
-  await inSteps(deps, (tx) => deleteOldDeliveries(tx, before, ROWS_PER_STEP));
-  await inSteps(deps, (tx) => deleteOldEvents(tx, before, ROWS_PER_STEP));
+  await inSteps(database, (tx, limit) => deleteOldDeliveries(tx, before, limit));
+  await inSteps(database, (tx, limit) => deleteOldEvents(tx, before, limit));
 }
 
 /** How much waits for whom: for the metrics, and for the outbox to know when it is too much. */
-export async function recountBacklogs({ database, backlogs }: Deps & { backlogs: Backlogs }): Promise<void> {
-  backlogs.update(await countBacklogs(database.reader));
+export async function recountBacklogs(deps: { database: Database; backlogs: Backlogs }): Promise<void> {
+  deps.backlogs.update(await countBacklogs(deps.database.reader));
 }
 
-function endWaiting(deps: Deps, webhookId: string, reason: FailureReason): Promise<void> {
-  return inSteps(deps, (tx) => failWaiting(tx, { webhookId, reason, limit: ROWS_PER_STEP }));
-}
-
-/** A small transaction at a time, until one finds less than its fill. */
-async function inSteps({ database }: Deps, step: (tx: Queries) => Promise<number>): Promise<void> {
-  let rows = ROWS_PER_STEP;
-  while (rows === ROWS_PER_STEP) rows = await database.transaction(step);
+function endWaiting({ database }: Deps, webhookId: string, reason: FailureReason): Promise<void> {
+  return inSteps(database, (tx, limit) => failWaiting(tx, { webhookId, reason, limit }));
 }
