@@ -25,13 +25,13 @@ async function main(): Promise<void> {
   const receiver = await startReceiver();
   try {
     const latencies = await measureLatencies(service, receiver);
-    const taken: { ceiling: number; deliveries: number }[] = [];
+    const taken: { ceiling: number; perSecond: number; cpuMicroseconds: number }[] = [];
     await subscribe(service, receiver, { count: WEBHOOKS, event: 'token.validation_failed' });
     for (let index = 0; index < samples; index++) {
       const before = await barePostsPerSecond(receiver);
-      const deliveries = await deliveriesPerSecond(service, receiver);
+      const deliveries = await deliver(service, receiver);
       const after = await barePostsPerSecond(receiver);
-      taken.push({ ceiling: (before + after) / 2, deliveries });
+      taken.push({ ceiling: (before + after) / 2, ...deliveries });
     }
     printTable(`${WEBHOOKS} webhooks, ${events * WEBHOOKS} deliveries a sample, ${samples} samples`, [
       {
@@ -45,11 +45,16 @@ async function main(): Promise<void> {
         figures: [quantile(latencies, 0.99)],
       },
       { name: 'bare POSTs/s', unit: '', figures: taken.map(({ ceiling }) => ceiling) },
-      { name: 'deliveries/s', unit: '', figures: taken.map(({ deliveries }) => deliveries) },
+      { name: 'deliveries/s', unit: '', figures: taken.map(({ perSecond }) => perSecond) },
       {
         name: '  beside bare POSTs',
         unit: '×',
-        figures: taken.map(({ ceiling, deliveries }) => deliveries / ceiling),
+        figures: taken.map(({ ceiling, perSecond }) => perSecond / ceiling),
+      },
+      {
+        name: 'CPU of the service per delivery',
+        unit: 'µs',
+        figures: taken.map(({ cpuMicroseconds }) => cpuMicroseconds),
       },
     ]);
   } finally {
@@ -73,14 +78,23 @@ async function measureLatencies(service: BenchService, receiver: Receiver): Prom
 }
 
 /** Each event goes to every webhook. */
-async function deliveriesPerSecond(service: BenchService, receiver: Receiver): Promise<number> {
+async function deliver(
+  service: BenchService,
+  receiver: Receiver,
+): Promise<{ perSecond: number; cpuMicroseconds: number }> {
   receiver.arrivals.length = 0;
+  const deliveries = events * WEBHOOKS;
+  const cpuBefore = await service.cpuSeconds();
   const started = performance.now();
   await failValidations(service, { width: 8, count: events });
-  while (receiver.arrivals.length < events * WEBHOOKS) await sleep(5);
+  while (receiver.arrivals.length < deliveries) await sleep(5);
   const last = receiver.arrivals.at(-1)?.at ?? started;
   await sleep(200);
-  return (events * WEBHOOKS) / ((last - started) / 1000);
+  const cpuSeconds = (await service.cpuSeconds()) - cpuBefore;
+  return {
+    perSecond: deliveries / ((last - started) / 1000),
+    cpuMicroseconds: (cpuSeconds * 1e6) / deliveries,
+  };
 }
 
 const BODY = JSON.stringify({ id: 'evt_', data: { reason: 'x'.repeat(120) } });

@@ -10,6 +10,8 @@ export interface BenchService {
   origin: string;
   /** Calls an administrator path and answers the parsed body. */
   admin(method: string, path: string, body?: object): Promise<Record<string, never>>;
+  /** What the process has used up to now, on all cores. */
+  cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -30,6 +32,10 @@ export async function startService(): Promise<BenchService> {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       return (await response.json()) as Record<string, never>;
+    },
+    async cpuSeconds() {
+      const metrics = await (await fetch(`${origin}/metrics`)).text();
+      return Number(/^process_cpu_seconds_total (\S+)/m.exec(metrics)?.[1]);
     },
     async stop() {
       child.kill('SIGTERM');

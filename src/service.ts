@@ -24,6 +24,7 @@ import { version } from './version.ts';
 import { createAttempts } from './webhooks/attempt.ts';
 import { Backlogs } from './webhooks/backlog.ts';
 import { DeliverWorker } from './webhooks/deliver.worker.ts';
+import { SqliteQueueStore } from './webhooks/queue.store.sqlite.ts';
 import { SLOT_LIMITS } from './webhooks/send-slots.ts';
 import { createSender } from './webhooks/sender.ts';
 import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
@@ -81,9 +82,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
+    const queue = new SqliteQueueStore(database);
     const outbox = new Outbox({
       clock,
       ids,
+      store: queue,
       loadSubscriptions,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
@@ -94,9 +97,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       connectionsPerReceiver: SLOT_LIMITS.total,
     });
     const random = outside.random ?? Math.random;
-    const attemptDeps = { database, clock, masterKey, outbox, sender, metrics, random };
-    const attempts = createAttempts(attemptDeps);
-    const deliver = new DeliverWorker({ ...attemptDeps, attempts, log });
+    const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
+    const deliver = new DeliverWorker({ database, clock, queue, outbox, sender, makeAttempt, log });
     afterCommit = () => {
       if (outbox.takeNews()) deliver.wake();
     };
@@ -114,7 +116,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       keyRing,
       administrators,
       outbox,
-      attempts,
+      queue,
+      makeAttempt,
       version,
       tokens: coalesceTokens(new SqliteTokensStore(database)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),

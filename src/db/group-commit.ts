@@ -70,7 +70,9 @@ export class GroupCommit {
   async #runGroup(group: readonly Job[]): Promise<Outcome[]> {
     await this.#begin();
     const outcomes: Outcome[] = [];
-    for (const job of group) outcomes.push(await this.#runOne(job));
+    // One that is alone needs no savepoint, which makes SQLite keep a copy of every page that it changes.
+    const run = (job: Job) => (group.length === 1 ? runPlain(job) : this.#runInSavepoint(job));
+    for (const job of group) outcomes.push(await run(job));
     this.#connection.execute('commit');
     return outcomes;
   }
@@ -88,7 +90,7 @@ export class GroupCommit {
     }
   }
 
-  async #runOne(job: Job): Promise<Outcome> {
+  async #runInSavepoint(job: Job): Promise<Outcome> {
     this.#connection.execute('savepoint one');
     try {
       const value = await job.work();
@@ -106,6 +108,10 @@ export class GroupCommit {
   #rollback(): void {
     if (this.#connection.isInTransaction()) this.#connection.execute('rollback');
   }
+}
+
+async function runPlain(job: Job): Promise<Outcome> {
+  return { job, value: await job.work() };
 }
 
 function settle(outcome: Outcome): void {

@@ -97,7 +97,9 @@ function openConnection(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
     // FULL: a commit is on the disk before it is acknowledged. WAL alone would keep the last ones only in memory.
-    connection.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on');
+    connection.exec(
+      'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory',
+    );
     // SQLite's own knows no letters but ASCII; PostgreSQL's knows them all.
     connection.function('lower', { deterministic: true }, (text) =>
       text === null ? null : String(text).toLowerCase(),

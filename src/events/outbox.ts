@@ -1,8 +1,32 @@
 import { type Clock, toTimestamp } from '../clock.ts';
-import type { Queries, Tables } from '../db/database.ts';
+import type { Queries } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import type { EventData, EventType } from './event.ts';
-import { insertDeliveryRow, insertEvent } from './events.store.ts';
+
+/** An event as it is stored: once, its deliveries refer to it. */
+export interface NewEvent {
+  id: string;
+  type: EventType;
+  payload: string;
+  createdAt: number;
+}
+
+/** An event on its way to one webhook. Times are milliseconds since the Unix epoch. */
+export interface NewDelivery {
+  id: string;
+  webhookId: string;
+  status: 'pending' | 'failed';
+  attempts: number;
+  maxAttempts: number;
+  lastAttemptAt: number | null;
+  nextAttemptAt: number;
+  failureReason: 'backlog_full' | null;
+}
+
+export interface OutboxStore {
+  /** Writes an event and its deliveries. */
+  publish(tx: Queries, event: NewEvent, deliveries: readonly NewDelivery[]): Promise<void>;
+}
 
 /** A webhook as far as events are concerned. */
 export interface Subscription {
@@ -18,6 +42,7 @@ export type LoadSubscriptions = (db: Queries) => Promise<Subscription[]>;
 interface Deps {
   clock: Clock;
   ids: Ids;
+  store: OutboxStore;
   loadSubscriptions: LoadSubscriptions;
   /** Whether so much waits for a webhook that no more may wait. */
   hasFullBacklog(webhookId: string): boolean;
@@ -59,9 +84,9 @@ export class Outbox {
       (subscription) => subscription.subscribesTo(type) && subscription.webhookId !== options.except,
     );
     if (subscribers.length === 0) return;
-    const event = await this.#insertEvent(tx, type, data);
-    for (const subscription of subscribers)
-      await insertDeliveryRow(tx, this.#newDelivery(event, subscription));
+    const event = this.#newEvent(type, data);
+    const deliveries = subscribers.map((subscription) => this.#newDelivery(event, subscription));
+    await this.#deps.store.publish(tx, event, deliveries);
     this.noteNews();
   }
 
@@ -77,38 +102,24 @@ export class Outbox {
     return hadNews;
   }
 
-  async #insertEvent<Type extends EventType>(
-    tx: Queries,
-    type: Type,
-    data: EventData[Type],
-  ): Promise<NewEvent> {
+  #newEvent<Type extends EventType>(type: Type, data: EventData[Type]): NewEvent {
     const id = this.#deps.ids.newId('evt');
     const createdAt = this.#deps.clock.now();
     const payload = JSON.stringify({ id, type, timestamp: toTimestamp(createdAt), data });
-    await insertEvent(tx, { id, type, payload, created_at: createdAt });
-    return { id, type, createdAt };
+    return { id, type, payload, createdAt };
   }
 
-  #newDelivery(event: NewEvent, { webhookId, maxAttempts }: Subscription): Tables['deliveries'] {
+  #newDelivery({ createdAt }: NewEvent, { webhookId, maxAttempts }: Subscription): NewDelivery {
     const isFull = this.#deps.hasFullBacklog(webhookId);
     return {
       id: this.#deps.ids.newId('delivery'),
-      webhook_id: webhookId,
-      event_id: event.id,
-      event_type: event.type,
+      webhookId,
       status: isFull ? 'failed' : 'pending',
       attempts: 0,
-      max_attempts: maxAttempts,
-      last_attempt_at: null,
-      next_attempt_at: event.createdAt,
-      failure_reason: isFull ? 'backlog_full' : null,
-      created_at: event.createdAt,
+      maxAttempts,
+      lastAttemptAt: null,
+      nextAttemptAt: createdAt,
+      failureReason: isFull ? 'backlog_full' : null,
     };
   }
-}
-
-interface NewEvent {
-  id: string;
-  type: EventType;
-  createdAt: number;
 }

@@ -1,20 +1,19 @@
 import type { Logger } from 'pino';
-import type { Queries } from '../db/database.ts';
+import { type Database, DatabaseUnavailable, type Queries } from '../db/database.ts';
 import { toLogEntry } from '../errors.ts';
 import type { Worker } from '../workers/worker.ts';
-import {
-  type AttemptDeps,
-  type Attempts,
-  type ClaimedAttempt,
-  endUnsent,
-  type FinishedAttempt,
-} from './attempt.ts';
-import { type ClaimedDelivery, claimDue, handBack, listDueWebhooks } from './claims.store.ts';
+import type { ClaimedAttempt, FinishedAttempt, MakeAttempt } from './attempt.ts';
+import { handBack } from './deliveries.store.ts';
+import type { Claim, ClaimedDelivery, DueWebhook } from './queue.store.ts';
 import { dealSlots, freeSlots, SLOT_LIMITS } from './send-slots.ts';
+import type { Sender } from './sender.ts';
+import { type SettleDeps, settle } from './settle.ts';
 import { isProbed, type Webhook } from './webhook.ts';
 
-interface Deps extends AttemptDeps {
-  attempts: Attempts;
+interface Deps extends SettleDeps {
+  database: Database;
+  sender: Sender;
+  makeAttempt: MakeAttempt;
   log: Logger;
 }
 
@@ -22,22 +21,24 @@ interface Deps extends AttemptDeps {
 export const LEASE_MILLISECONDS = 15_000;
 /** How long it sleeps at the most; deliveries of other processes and ended leases are found then. */
 const LONGEST_SLEEP_MILLISECONDS = 15_000;
+const AFTER_FAILURE_MILLISECONDS = 1000;
 const FINISH_MILLISECONDS = 7000;
 
 /**
- * Sends what is due: woken by commits that wrote deliveries, by slots that become free, and by the clock when the
- * earliest waiting delivery is due. It takes only what it has slots for, so that what waits stays in the database.
+ * Sends what is due: woken by commits that wrote deliveries, by exchanges that end, and by the clock when the earliest
+ * waiting delivery is due. It takes only what it has slots for, so that what waits stays in the database.
  */
 export class DeliverWorker implements Worker {
   readonly #deps: Deps;
   readonly #inFlight = new Map<string, number>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #sending = new Set<Promise<void>>();
+  /** Over, and not written down yet. */
+  #finished: FinishedAttempt[] = [];
   #state: 'stopped' | 'running' | 'stopping' = 'stopped';
   #pumping: Promise<void> | null = null;
   #isWoken = false;
   #callOff: () => void = () => {};
   #turn = 0;
-  #occupied = 0;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -62,8 +63,9 @@ export class DeliverWorker implements Worker {
     this.#callOff();
     const cut = setTimeout(() => void this.#deps.sender.close(), FINISH_MILLISECONDS);
     await this.#pumping;
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#sending);
     clearTimeout(cut);
+    await this.#pass();
     await this.#deps.sender.close();
     this.#state = 'stopped';
   }
@@ -73,51 +75,51 @@ export class DeliverWorker implements Worker {
     let sleep = LONGEST_SLEEP_MILLISECONDS;
     while (this.#isWoken && this.#state === 'running') {
       this.#isWoken = false;
-      // Slots that become free together are filled together.
-      await new Promise((resolve) => setImmediate(resolve));
       sleep = await this.#pass();
     }
     this.#pumping = null;
     if (this.#state === 'running') this.#callOff = this.#deps.clock.after(sleep, () => this.wake());
   }
 
-  /** One look for work; answers for how long there will be none. */
+  /** Writes down what has ended and looks for work, in one transaction; answers for how long there will be none. */
   async #pass(): Promise<number> {
+    const { database, outbox } = this.#deps;
+    const finished: FinishedAttempt[] = [];
     try {
-      const { clock, database } = this.#deps;
-      const now = clock.now();
-      const waiting = await listDueWebhooks(database.reader);
-      const due = waiting.filter(({ dueAt }) => dueAt <= now).map(({ webhook }) => webhook);
-      const claimed = await this.#claim(due);
-      for (const attempt of claimed) this.#track(attempt);
-      // More of the same webhook may be due behind what was taken.
-      if (claimed.length > 0) this.#isWoken = true;
-      const later = waiting.filter(({ dueAt }) => dueAt > now).map(({ dueAt }) => dueAt - now);
-      return Math.min(LONGEST_SLEEP_MILLISECONDS, ...later);
+      const pass = await database.transaction(async (tx) => {
+        finished.push(...this.#finished.splice(0));
+        const hasDeactivated = await settle(this.#deps, tx, finished);
+        return { hasDeactivated, ...(await this.#claim(tx)) };
+      });
+      if (pass.hasDeactivated) await outbox.reload(database.reader);
+      await this.#take(pass.claimed);
+      return pass.sleep;
     } catch (error) {
-      this.#deps.log.error(
-        { cause: toLogEntry(error) },
-        'claiming deliveries failed; it will be tried again',
-      );
-      return 1000;
+      this.#noteFailure(error, finished);
+      return AFTER_FAILURE_MILLISECONDS;
     }
   }
 
-  async #claim(due: readonly Webhook[]): Promise<ClaimedAttempt[]> {
-    const webhooks = new Map(due.map((webhook) => [webhook.id, webhook]));
-    const slots = this.#dealSlots(due);
-    if (slots.size === 0) return [];
-    return this.#deps.database.transaction(async (tx) => {
-      const attempts: ClaimedAttempt[] = [];
-      for (const [webhookId, limit] of slots) {
-        const webhook = webhooks.get(webhookId) as Webhook;
-        attempts.push(...(await this.#claimOf(tx, webhook, limit)));
-      }
-      return attempts;
-    });
+  async #claim(tx: Queries): Promise<{ claimed: ClaimedAttempt[]; sleep: number }> {
+    if (this.#state !== 'running') return { claimed: [], sleep: 0 };
+    const { clock, queue } = this.#deps;
+    const now = clock.now();
+    const waiting = await queue.listDue(tx);
+    const later = waiting.filter(({ dueAt }) => dueAt > now).map(({ dueAt }) => dueAt - now);
+    const sleep = Math.min(LONGEST_SLEEP_MILLISECONDS, ...later);
+    const due = new Map(waiting.filter(({ dueAt }) => dueAt <= now).map(toEntry));
+    const claims = this.#dealSlots([...due.values()]).map(
+      ([webhookId, limit]): Claim => ({ webhookId, now, leaseUntil: now + LEASE_MILLISECONDS, limit }),
+    );
+    const claimed = claims.length === 0 ? [] : await queue.claim(tx, claims);
+    const attempts = claimed.map((delivery) => ({
+      webhook: due.get(delivery.webhookId) as Webhook,
+      delivery,
+    }));
+    return { claimed: attempts, sleep };
   }
 
-  #dealSlots(due: readonly Webhook[]): Map<string, number> {
+  #dealSlots(due: readonly Webhook[]): [webhookId: string, limit: number][] {
     const candidates = due
       .map((webhook) => ({
         webhookId: webhook.id,
@@ -125,56 +127,65 @@ export class DeliverWorker implements Worker {
         inFlight: this.#inFlight.get(webhook.id) ?? 0,
       }))
       .filter((candidate) => freeSlots(candidate, SLOT_LIMITS) > 0);
-    const free = SLOT_LIMITS.total - this.#occupied;
-    return dealSlots(candidates, { free, turn: this.#turn++, limits: SLOT_LIMITS });
+    const free = SLOT_LIMITS.total - this.#sending.size;
+    return [...dealSlots(candidates, { free, turn: this.#turn++, limits: SLOT_LIMITS })];
   }
 
-  async #claimOf(tx: Queries, webhook: Webhook, limit: number): Promise<ClaimedAttempt[]> {
-    const now = this.#deps.clock.now();
-    const claim = { webhookId: webhook.id, now, leaseUntil: now + LEASE_MILLISECONDS, limit };
-    return (await claimDue(tx, claim)).map((delivery) => ({ webhook, delivery }));
-  }
-
-  #track(attempt: ClaimedAttempt): void {
-    const underWay = this.#attempt(attempt).finally(() => this.#underWay.delete(underWay));
-    this.#underWay.add(underWay);
-  }
-
-  async #attempt(attempt: ClaimedAttempt): Promise<void> {
-    const { database, clock, attempts, log } = this.#deps;
-    try {
-      if (this.#state !== 'running') {
-        await database.transaction((tx) => handBack(tx, attempt.delivery, clock.now()));
-      } else if (!isSendable(attempt.delivery)) {
-        await database.transaction((tx) => endUnsent(this.#deps, tx, attempt.delivery));
-      } else {
-        const status = await attempts.settle(await this.#inSlot(attempt));
-        // The sleep that began meanwhile knew of the claim only, which ends later than the retry comes.
-        if (status === 'retrying') this.wake();
-      }
-    } catch (error) {
-      // The lease runs out, and the delivery is due again.
-      log.error({ cause: toLogEntry(error), delivery: attempt.delivery.id }, 'settling a delivery failed');
+  async #take(claimed: readonly ClaimedAttempt[]): Promise<void> {
+    if (this.#state === 'running') {
+      for (const attempt of claimed) this.#send(attempt);
+    } else if (claimed.length > 0) {
+      const { database, clock } = this.#deps;
+      const deliveries = claimed.map(({ delivery }) => delivery);
+      await database.transaction((tx) => handBack(tx, deliveries, clock.now()));
     }
+    // More of the same webhook may be due behind what was taken.
+    if (claimed.length > 0) this.#isWoken = true;
   }
 
   /** A slot is for the exchange alone: the next one goes out while this one is written down. */
-  async #inSlot(attempt: ClaimedAttempt): Promise<FinishedAttempt> {
+  #send(attempt: ClaimedAttempt): void {
     const { id } = attempt.webhook;
-    this.#occupied += 1;
     this.#inFlight.set(id, (this.#inFlight.get(id) ?? 0) + 1);
-    try {
-      return await this.#deps.attempts.send(attempt);
-    } finally {
-      this.#occupied -= 1;
+    const sending = this.#attempt(attempt).finally(() => {
+      this.#sending.delete(sending);
       const left = (this.#inFlight.get(id) ?? 1) - 1;
       if (left === 0) this.#inFlight.delete(id);
       else this.#inFlight.set(id, left);
       this.wake();
+    });
+    this.#sending.add(sending);
+  }
+
+  async #attempt(attempt: ClaimedAttempt): Promise<void> {
+    const { delivery } = attempt;
+    try {
+      const finished = isSendable(delivery) ? await this.#deps.makeAttempt(attempt) : unsent(delivery);
+      this.#finished.push(finished);
+    } catch (error) {
+      // The lease runs out, and the delivery is due again.
+      this.#deps.log.error({ cause: toLogEntry(error), delivery: delivery.id }, 'a delivery cannot be sent');
     }
   }
+
+  /** What could not be written is written when the database is back; what never can be falls due again by itself. */
+  #noteFailure(error: unknown, finished: readonly FinishedAttempt[]): void {
+    if (error instanceof DatabaseUnavailable) this.#finished.unshift(...finished);
+    this.#deps.log.error(
+      { cause: toLogEntry(error) },
+      'a pass over the deliveries failed; it will be repeated',
+    );
+  }
 }
+
+const toEntry = ({ webhook }: DueWebhook): [string, Webhook] => [webhook.id, webhook];
 
 /** Not where a crash used its attempts up, or its event is no longer kept. */
 const isSendable = ({ attempts, maxAttempts, payload }: ClaimedDelivery): boolean =>
   attempts <= maxAttempts && payload !== '';
+
+const unsent = (delivery: ClaimedDelivery): FinishedAttempt => ({
+  delivery,
+  sent: null,
+  next: { status: 'dead' },
+});

@@ -2,18 +2,21 @@ import { toTimestamp } from '../clock.ts';
 import type { Queries } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { EventType } from '../events/event.ts';
-import { hasEvent, insertEvent } from '../events/events.store.ts';
-import type { Attempts } from './attempt.ts';
-import type { ClaimedDelivery } from './claims.store.ts';
+import { hasEvent } from '../events/events.store.ts';
+import type { NewDelivery, NewEvent } from '../events/outbox.ts';
+import type { MakeAttempt } from './attempt.ts';
 import { LEASE_MILLISECONDS } from './deliver.worker.ts';
 import { type Delivery, findDelivery, insertDelivery } from './deliveries.store.ts';
 import { isSuccess } from './delivery.ts';
+import type { QueueStore } from './queue.store.ts';
 import type { Exchange } from './sender.ts';
+import { settle } from './settle.ts';
 import type { Webhook } from './webhook.ts';
 import { requireWebhook, subjectOf, type WebhooksDeps } from './webhooks.service.ts';
 
 export interface DeliveriesDeps extends WebhooksDeps {
-  attempts: Attempts;
+  queue: QueueStore;
+  makeAttempt: MakeAttempt;
 }
 
 export interface TestOutcome {
@@ -28,20 +31,21 @@ export async function testWebhook(
   webhookId: string,
   type: EventType,
 ): Promise<TestOutcome> {
-  const attempt = await deps.database.transaction(async (tx) => {
-    const webhook = await requireWebhook(tx, webhookId);
-    const delivery = newTestDelivery(deps, webhook, type);
-    const { eventId: id, payload, createdAt: created_at } = delivery;
-    await insertEvent(tx, { id, type, payload, created_at });
-    await insertDelivery(tx, delivery);
-    return { webhook, delivery };
+  const { database, queue, outbox } = deps;
+  const { webhook, event, delivery } = await database.transaction(async (tx) => {
+    const found = await requireWebhook(tx, webhookId);
+    const test = newTest(deps, found, type);
+    await queue.publish(tx, test.event, [test.delivery]);
+    return { webhook: found, ...test };
   });
-  const finished = await deps.attempts.send(attempt);
-  await deps.attempts.settle(finished);
-  const { exchange } = finished;
+  const claimed = { ...delivery, eventId: event.id, eventType: event.type, payload: event.payload };
+  const finished = await deps.makeAttempt({ webhook, delivery: claimed });
+  const hasDeactivated = await database.transaction((tx) => settle(deps, tx, [finished]));
+  if (hasDeactivated) await outbox.reload(database.reader);
+  const { exchange } = finished.sent;
   const { outcome } = exchange;
   return {
-    deliveryId: attempt.delivery.id,
+    deliveryId: delivery.id,
     isSuccess: outcome.kind === 'answered' && isSuccess(outcome.statusCode),
     exchange,
   };
@@ -89,22 +93,26 @@ export async function requireDelivery(
 }
 
 /** Claimed from the start: only this call sends it. */
-function newTestDelivery({ clock, ids }: DeliveriesDeps, webhook: Webhook, type: EventType): ClaimedDelivery {
+function newTest(
+  { clock, ids }: DeliveriesDeps,
+  webhook: Webhook,
+  type: EventType,
+): { event: NewEvent; delivery: NewDelivery } {
   const now = clock.now();
-  const eventId = ids.newId('evt');
+  const id = ids.newId('evt');
   const data = { ...subjectOf(webhook), test: true };
+  const payload = JSON.stringify({ id, type, timestamp: toTimestamp(now), data });
   return {
-    id: ids.newId('delivery'),
-    webhookId: webhook.id,
-    eventId,
-    eventType: type,
-    status: 'pending',
-    attempts: 1,
-    maxAttempts: 1,
-    lastAttemptAt: now,
-    nextAttemptAt: now + LEASE_MILLISECONDS,
-    failureReason: null,
-    createdAt: now,
-    payload: JSON.stringify({ id: eventId, type, timestamp: toTimestamp(now), data }),
+    event: { id, type, payload, createdAt: now },
+    delivery: {
+      id: ids.newId('delivery'),
+      webhookId: webhook.id,
+      status: 'pending',
+      attempts: 1,
+      maxAttempts: 1,
+      lastAttemptAt: now,
+      nextAttemptAt: now + LEASE_MILLISECONDS,
+      failureReason: null,
+    },
   };
 }

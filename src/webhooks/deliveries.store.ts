@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely';
 import type { Queries, Tables } from '../db/database.ts';
-import { insertDeliveryRow } from '../events/events.store.ts';
 import type { Page } from '../schema.ts';
 import type { DeliveryStatus } from './delivery.ts';
 
@@ -41,19 +40,24 @@ export interface DeliveryFilter {
 export const isWaiting = sql<boolean>`deliveries.status in ('pending', 'retrying')`;
 
 export async function insertDelivery(tx: Queries, delivery: Delivery): Promise<void> {
-  await insertDeliveryRow(tx, {
-    id: delivery.id,
-    webhook_id: delivery.webhookId,
-    event_id: delivery.eventId,
-    event_type: delivery.eventType,
-    status: delivery.status,
-    attempts: delivery.attempts,
-    max_attempts: delivery.maxAttempts,
-    last_attempt_at: delivery.lastAttemptAt,
-    next_attempt_at: delivery.nextAttemptAt ?? delivery.createdAt,
-    failure_reason: delivery.failureReason,
-    created_at: delivery.createdAt,
-  });
+  await tx.insertInto('deliveries').values(toRow(delivery)).execute();
+}
+
+/** Undoes claims that nothing was sent for. */
+export async function handBack(
+  tx: Queries,
+  claimed: ReadonlyArray<Pick<Delivery, 'id' | 'attempts'>>,
+  now: number,
+): Promise<void> {
+  for (const { id, attempts } of claimed) {
+    await tx
+      .updateTable('deliveries')
+      .set({ attempts: attempts - 1, next_attempt_at: now })
+      .where('id', '=', id)
+      .where('attempts', '=', attempts)
+      .where(isWaiting)
+      .execute();
+  }
 }
 
 /** At most `page.limit + 1` deliveries, newest first. */
@@ -116,5 +120,21 @@ export function toDelivery(row: Selectable<Tables['deliveries']>): Delivery {
     nextAttemptAt: isWaiting ? row.next_attempt_at : null,
     failureReason: row.failure_reason,
     createdAt: row.created_at,
+  };
+}
+
+function toRow(delivery: Delivery): Tables['deliveries'] {
+  return {
+    id: delivery.id,
+    webhook_id: delivery.webhookId,
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    max_attempts: delivery.maxAttempts,
+    last_attempt_at: delivery.lastAttemptAt,
+    next_attempt_at: delivery.nextAttemptAt ?? delivery.createdAt,
+    failure_reason: delivery.failureReason,
+    created_at: delivery.createdAt,
   };
 }

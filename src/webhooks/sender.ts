@@ -1,8 +1,9 @@
 import { lookup as lookupName } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import type { Clock } from '../clock.ts';
 import { type AttemptOutcome, parseRetryAfter } from './delivery.ts';
+import { DeadlinePassed, exchange } from './exchange.ts';
 import { isAllowedAddress, type TargetPolicy } from './target.ts';
 
 export interface WebhookRequest {
@@ -39,8 +40,6 @@ interface Options {
 }
 
 const CONNECT_MILLISECONDS = 3000;
-const EXCHANGE_MILLISECONDS = 10_000;
-const KEPT_BYTES = 16 * 1024;
 const KEEP_ALIVE_MILLISECONDS = 10_000;
 
 class BlockedTarget extends Error {}
@@ -56,43 +55,36 @@ export function createSender({
     connections: connectionsPerReceiver,
     connect: checkedConnector(policy, resolve),
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
-    headersTimeout: EXCHANGE_MILLISECONDS,
-    bodyTimeout: EXCHANGE_MILLISECONDS,
+    // The exchange has a deadline of its own, for all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
 
   return {
     async send(request) {
       const started = performance.now();
-      const signal = AbortSignal.timeout(EXCHANGE_MILLISECONDS);
-      const answer = await exchange(agent, request, { clock, signal });
+      const answer = await attempt(agent, request, clock);
       return { ...answer, durationMs: Math.round(performance.now() - started) };
     },
     close: () => agent.destroy(),
   };
 }
 
-async function exchange(
+async function attempt(
   agent: Agent,
   { url, headers, body }: WebhookRequest,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  clock: Clock,
 ): Promise<Omit<Exchange, 'durationMs'>> {
   try {
-    const response = await agent.request({
-      origin: new URL(url).origin,
-      path: pathOf(url),
-      method: 'POST',
-      headers,
-      body,
-      signal,
-    });
-    const responseStart = await readStart(response.body, signal);
-    const retryAfter = [response.headers['retry-after']].flat()[0];
-    const { statusCode } = response;
+    const { origin, pathname, search } = new URL(url);
+    const request = { origin, path: pathname + search, method: 'POST', headers, body } as const;
+    const { statusCode, retryAfter, bodyStart } = await exchange(agent, request);
     return {
       outcome: { kind: 'answered', statusCode, retryAfterSeconds: parseRetryAfter(retryAfter, clock.now()) },
       statusCode,
       error: null,
-      responseStart,
+      // PostgreSQL stores no NUL.
+      responseStart: bodyStart.toString('utf8').replaceAll('\0', '\ufffd'),
     };
   } catch (error) {
     const isBlocked = error instanceof BlockedTarget;
@@ -103,26 +95,6 @@ async function exchange(
       responseStart: null,
     };
   }
-}
-
-function pathOf(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}
-
-/** Leaving the loop closes the connection: what is beyond the limit is never read. */
-async function readStart(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    signal.throwIfAborted();
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= KEPT_BYTES) break;
-  }
-  const text = Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8');
-  // PostgreSQL stores no NUL.
-  return text.replaceAll('\0', '\ufffd');
 }
 
 function checkedConnector(policy: TargetPolicy, resolve: ResolveName): buildConnector.connector {
@@ -168,7 +140,7 @@ const explanations: Readonly<Record<string, string>> = {
 function explain(error: unknown): string {
   if (error instanceof BlockedTarget) return 'the address is not allowed';
   if (!(error instanceof Error)) return 'failed';
-  if (error.name === 'TimeoutError') return 'no whole answer within 10 seconds';
+  if (error instanceof DeadlinePassed) return 'no whole answer within 10 seconds';
   if (error.name === 'HTTPParserError') return 'the answer is not HTTP';
   const { code } = error as NodeJS.ErrnoException;
   return explanations[code ?? ''] ?? (code === undefined ? 'failed' : `failed (${code})`);

@@ -35,28 +35,34 @@ export async function updateWebhook(tx: Queries, webhook: Webhook): Promise<void
   await tx.updateTable('webhooks').set(changes).where('id', '=', id).execute();
 }
 
-/** Written where it says something new: a healthy receiver is noted once in a while, not once a delivery. */
-export async function noteSuccess(
+/** Counts attempts that failed and deliveries that died of it; null for a webhook that is no more. */
+export async function countFailures(
   tx: Queries,
-  success: { id: string; now: number; notSince: number },
-): Promise<void> {
-  await updateHealth(tx, success);
+  { id, attempts, deaths }: { id: string; attempts: number; deaths: number },
+): Promise<Webhook | null> {
+  const row = await tx
+    .updateTable('webhooks')
+    .set((eb) => ({
+      failing_attempts: eb('failing_attempts', '+', attempts),
+      consecutive_fails: eb('consecutive_fails', '+', deaths),
+    }))
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? null : toWebhook(row);
 }
 
-const updateHealth = prepared<{ id: string; now: number; notSince: number }>((db, value) =>
-  db
+/** True where it was active until now. */
+export async function deactivateWebhook(tx: Queries, id: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable('webhooks')
-    .set({ consecutive_fails: 0, failing_attempts: 0, last_success_at: value('now') })
-    .where('id', '=', value('id'))
-    .where((eb) =>
-      eb.or([
-        eb('consecutive_fails', '>', 0),
-        eb('failing_attempts', '>', 0),
-        eb('last_success_at', 'is', null),
-        eb('last_success_at', '<=', value('notSince')),
-      ]),
-    ),
-);
+    .set({ is_active: 0, deactivated_at: now })
+    .where('id', '=', id)
+    .where('is_active', '=', 1)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
 
 /** It is gone for everybody at once; its row goes when nothing waits for it any more. */
 export async function markDeleted(tx: Queries, id: string, now: number): Promise<void> {

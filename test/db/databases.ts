@@ -6,10 +6,13 @@ import type { Database } from '../../src/db/database.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
 import { SqliteTokensStore } from '../../src/oauth/tokens.store.sqlite.ts';
 import type { TokensStore } from '../../src/oauth/tokens.store.ts';
+import { SqliteQueueStore } from '../../src/webhooks/queue.store.sqlite.ts';
+import type { QueueStore } from '../../src/webhooks/queue.store.ts';
 
 export interface OpenedDatabase {
   database: Database;
   tokensStore: TokensStore;
+  queue: QueueStore;
   close(): Promise<void>;
 }
 
@@ -45,6 +48,7 @@ async function openTemporarySqlite(): Promise<OpenedDatabase> {
   return {
     database,
     tokensStore: new SqliteTokensStore(database),
+    queue: new SqliteQueueStore(database),
     async close() {
       await database.close();
       rmSync(folder, { recursive: true });

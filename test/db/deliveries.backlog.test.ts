@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listDueWebhooks } from '../../src/webhooks/claims.store.ts';
 import { type Delivery, findDelivery } from '../../src/webhooks/deliveries.store.ts';
 import { countBacklogs, failWaiting } from '../../src/webhooks/upkeep.store.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
@@ -28,14 +27,14 @@ onEachDatabase((opened) => {
   };
 
   test('the webhooks that have something to send are the active ones, each with its earliest due time', async () => {
-    const { database } = opened();
+    const { database, queue } = opened();
     const late = await scene([{ nextAttemptAt: NOW + 9 }, { nextAttemptAt: NOW + 5, status: 'retrying' }]);
     const due = await scene([{ nextAttemptAt: NOW - 1 }]);
     const idle = await scene([]);
     const inactive = await scene([{}], { isActive: false });
     const deleted = await scene([{}]);
     await database.transaction((tx) => markDeleted(tx, deleted.webhookId, NOW));
-    const found = await listDueWebhooks(database.reader);
+    const found = await database.transaction((tx) => queue.listDue(tx));
     const of = (id: string) => found.find(({ webhook }) => webhook.id === id);
     assert.deepEqual(of(late.webhookId), { webhook: late.webhook, dueAt: NOW + 5 });
     assert.deepEqual(of(due.webhookId), { webhook: due.webhook, dueAt: NOW - 1 });

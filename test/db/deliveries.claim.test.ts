@@ -8,7 +8,7 @@ import { NOW, payloadOf, storeDelivery, storeWebhook } from './rows.ts';
 const idsOf = (deliveries: ReadonlyArray<{ id: string }>) => deliveries.map(({ id }) => id).toSorted();
 
 onEachDatabase((opened) => {
-  const scene = (changes = {}) => claimScene(opened().database, changes);
+  const scene = (changes = {}) => claimScene(opened(), changes);
 
   test('a claim takes what is due and waits, and nothing of another webhook', async () => {
     const { database } = opened();
@@ -29,7 +29,9 @@ onEachDatabase((opened) => {
     const { store, claimOne, read } = await scene();
     const delivery = await store({ status: 'retrying', attempts: 1, lastAttemptAt: NOW - 5000 });
     const claimed = { ...delivery, attempts: 2, lastAttemptAt: NOW, nextAttemptAt: LEASE_UNTIL };
-    assert.deepEqual(await claimOne(), { ...claimed, payload: payloadOf(delivery) });
+    const { id, webhookId, eventId, eventType, attempts, maxAttempts } = claimed;
+    const expected = { id, webhookId, eventId, eventType, attempts, maxAttempts };
+    assert.deepEqual({ ...(await claimOne()) }, { ...expected, payload: payloadOf(delivery) });
     assert.deepEqual(await read(delivery), claimed);
   });
 

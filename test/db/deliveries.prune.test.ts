@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { insertAttempt } from '../../src/webhooks/claims.store.ts';
 import { listAttempts } from '../../src/webhooks/deliveries.store.ts';
 import { deleteOldDeliveries, deleteOldEvents } from '../../src/webhooks/upkeep.store.ts';
+import { storeAttempt } from './claims.ts';
 import { onEachDatabase } from './databases.ts';
 import { NOW, storeDelivery, storeWebhook } from './rows.ts';
 
@@ -32,7 +32,7 @@ onEachDatabase((opened) => {
         error: null,
         responseStart: '',
       };
-      await database.transaction((tx) => insertAttempt(tx, { ...attempt, deliveryId: delivery.id }));
+      await storeAttempt(opened(), { ...attempt, deliveryId: delivery.id });
       stored.push(delivery);
     }
     return stored;

@@ -7,7 +7,7 @@ import { NOW } from './rows.ts';
 const DELIVERED = { status: 'delivered' } as const;
 
 onEachDatabase((opened) => {
-  const scene = () => claimScene(opened().database);
+  const scene = () => claimScene(opened());
 
   for (const [next, changes] of [
     [DELIVERED, { status: 'delivered', nextAttemptAt: null }],

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { insertAttempt } from '../../src/webhooks/claims.store.ts';
 import {
   type DeliveryFilter,
   findDelivery,
   listAttempts,
   listDeliveries,
 } from '../../src/webhooks/deliveries.store.ts';
+import { storeAttempt } from './claims.ts';
 import { onEachDatabase } from './databases.ts';
 import { ids, NOW, storeDelivery, storeWebhook } from './rows.ts';
 
@@ -72,12 +72,10 @@ onEachDatabase((opened) => {
       responseStart: null,
     };
     const answered = { ...failed, attempt: 1, statusCode: 200, error: null, responseStart: 'a “ü” 🤖' };
-    await database.transaction(async (tx) => {
-      for (const attempt of [failed, answered, { ...answered, deliveryId: otherId }]) {
-        await insertAttempt(tx, attempt);
-      }
-      await insertAttempt(tx, { ...answered, durationMs: 99 });
-    });
+    for (const attempt of [failed, answered, { ...answered, deliveryId: otherId }]) {
+      await storeAttempt(opened(), attempt);
+    }
+    await storeAttempt(opened(), { ...answered, durationMs: 99 });
     assert.deepEqual(await listAttempts(database.reader, deliveryId), [answered, failed]);
     assert.equal((await listAttempts(database.reader, otherId)).length, 1);
   });

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
 import {
+  countFailures,
+  deactivateWebhook,
+  deleteWebhook,
   findWebhook,
   listDeleted,
   listDisabledSince,
   listWebhooks,
   loadSubscriptions,
   markDeleted,
-  noteSuccess,
 } from '../../src/webhooks/webhooks.store.ts';
 import { onEachDatabase } from './databases.ts';
 import { NOW, storeWebhook } from './rows.ts';
@@ -19,7 +21,9 @@ onEachDatabase((opened) => {
   const store = (changes: Partial<Webhook> = {}) => storeWebhook(opened().database, changes);
   const read = ({ id }: Webhook) => findWebhook(opened().database.reader, id);
   const note = ({ id }: Webhook, now = NOW) =>
-    opened().database.transaction((tx) => noteSuccess(tx, { id, now, notSince: now - MINUTE }));
+    opened().database.transaction((tx) =>
+      opened().queue.noteSuccesses(tx, { webhookIds: [id], now, notSince: now - MINUTE }),
+    );
 
   for (const [what, unhealthy] of [
     ['dead deliveries', { consecutiveFails: 3 }],
@@ -49,6 +53,26 @@ onEachDatabase((opened) => {
     const [webhook, other] = [await store(), await store({ consecutiveFails: 4, failingAttempts: 40 })];
     await note(webhook);
     assert.deepEqual(await read(other), other);
+  });
+
+  test('failures are counted on, and not for a webhook that is deleted', async () => {
+    const { database } = opened();
+    const webhook = await store({ failingAttempts: 2, consecutiveFails: 1 });
+    const count = { id: webhook.id, attempts: 3, deaths: 2 };
+    const counted = { ...webhook, failingAttempts: 5, consecutiveFails: 3 };
+    assert.deepEqual(await database.transaction((tx) => countFailures(tx, count)), counted);
+    assert.deepEqual(await read(webhook), counted);
+    await database.transaction((tx) => markDeleted(tx, webhook.id, NOW));
+    assert.equal(await database.transaction((tx) => countFailures(tx, count)), null);
+    await database.transaction((tx) => deleteWebhook(tx, webhook.id));
+  });
+
+  test('a webhook is deactivated once', async () => {
+    const { database } = opened();
+    const webhook = await store();
+    const deactivate = () => database.transaction((tx) => deactivateWebhook(tx, webhook.id, NOW + 9));
+    assert.deepEqual([await deactivate(), await deactivate()], [true, false]);
+    assert.deepEqual(await read(webhook), { ...webhook, isActive: false, deactivatedAt: NOW + 9 });
   });
 
   test('a webhook that is marked as deleted is found by nobody but whoever clears up', async () => {

@@ -33,10 +33,10 @@ test('what waits is summed, and the oldest due time is that of the webhook which
 
 onEachDatabase((opened) => {
   test('a delivery to a webhook with a full backlog fails at once as backlog_full, and others are written', async () => {
-    const { database } = opened();
+    const { database, queue: store } = opened();
     const [full, free] = [await storeWebhook(database), await storeWebhook(database)];
     const hasFullBacklog = (webhookId: string) => webhookId === full.id;
-    const outbox = new Outbox({ clock: new TestClock(), ids, loadSubscriptions, hasFullBacklog });
+    const outbox = new Outbox({ clock: new TestClock(), ids, store, loadSubscriptions, hasFullBacklog });
     await outbox.reload(database.reader);
     const data = { agent_id: 'a', agent_name: 'n', client_id: 'c', organization_id: null };
     await database.transaction((tx) => outbox.publish(tx, 'agent.created', data));
