@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { Administrators } from './admin/administrators.ts';
+import { generatePassword } from './admin/password.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { openSqlite } from './db/sqlite.ts';
+import type { MasterKey } from './encryption.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { createIds, type Ids } from './ids.ts';
@@ -48,8 +49,11 @@ interface Outside {
 }
 
 const DAY_MILLISECONDS = 86_400_000;
-/** A token that is being signed while its key retires is still verified until its last second. */
-const ROTATION_SLACK_MILLISECONDS = 60_000;
+/**
+ * A retired key signs on for a moment: for tokens that are being signed, and in a service that has yet to learn that
+ * another process rotated, which takes a minute. Those tokens too are verified until their last second.
+ */
+const ROTATION_SLACK_MILLISECONDS = 90_000;
 const MINUTE_MILLISECONDS = 60_000;
 /** How long a stop waits for requests under way before it cuts them off. */
 const FINISH_MILLISECONDS = 8000;
@@ -66,19 +70,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     afterCommit();
   });
   try {
-    const masterKey = await openMasterKey(database, {
-      configured: config.masterKey,
-      path: join(config.dataDir, 'master.key'),
-    });
-    const keyRing = new KeyRing({
-      database,
-      clock,
-      masterKey,
-      sign: createSigner(availableParallelism()),
-      rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
-      longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
-    });
-    await keyRing.open();
+    const { masterKey, keyRing } = await openKeys(config, { database, clock });
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
@@ -147,6 +139,27 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   }
 }
 
+/** The master key, and the ring of signing keys that it opens. */
+export async function openKeys(
+  config: Config,
+  { database, clock }: { database: Database; clock: Clock },
+): Promise<{ masterKey: MasterKey; keyRing: KeyRing }> {
+  const masterKey = await openMasterKey(database, {
+    configured: config.masterKey,
+    path: join(config.dataDir, 'master.key'),
+  });
+  const keyRing = new KeyRing({
+    database,
+    clock,
+    masterKey,
+    sign: createSigner(availableParallelism()),
+    rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
+    longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
+  });
+  await keyRing.open();
+  return { masterKey, keyRing };
+}
+
 interface Parts {
   app: FastifyInstance;
   database: Database;
@@ -179,7 +192,7 @@ async function firstAdministrator(
   config: Config,
   log: Logger,
 ): Promise<Service['administrator']> {
-  const generated = config.adminPassword === null ? randomBytes(18).toString('base64url') : null;
+  const generated = config.adminPassword === null ? generatePassword() : null;
   const { adminEmail } = config;
   const { email, isNew } = await administrators.ensureFirst({
     email: adminEmail ?? 'admin@localhost',

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin/administrator.ts';
+import { EMAIL_PATTERN, LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin/administrator.ts';
 import { SCOPE_TOKEN_PATTERN } from './agents/scope.ts';
 import { type MasterKey, toMasterKey } from './encryption.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
@@ -173,7 +173,7 @@ function sqlitePath(text: string): string {
 }
 
 function email(text: string): string {
-  if (/^[^\s@:]+@[^\s@:]+$/.test(text)) return text.toLowerCase();
+  if (EMAIL_PATTERN.test(text)) return text.toLowerCase();
   throw new Problem('must be an e-mail address.');
 }
 

@@ -6,5 +6,7 @@ export interface Administrator {
   createdAt: number;
 }
 
+/** No colon: HTTP Basic ends the user name at the first one. */
+export const EMAIL_PATTERN = /^[^\s@:]+@[^\s@:]+$/;
 export const SHORTEST_PASSWORD = 8;
 export const LONGEST_PASSWORD = 1024;

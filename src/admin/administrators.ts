@@ -5,8 +5,9 @@ import type { Database } from '../db/database.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Administrator } from './administrator.ts';
-import { findAdministrator, findFirstAdministrator, insertAdministrator } from './administrators.store.ts';
-import { hashPassword, UNKNOWN_HASH, verifyPassword } from './password.ts';
+import { addAdministrator } from './administrators.service.ts';
+import { findAdministrator, findFirstAdministrator } from './administrators.store.ts';
+import { UNKNOWN_HASH, verifyPassword } from './password.ts';
 
 interface Deps {
   database: Database;
@@ -50,17 +51,10 @@ export class Administrators {
 
   /** Makes the first administrator; where there is one already, answers who it is and changes nothing. */
   async ensureFirst(first: { email: string; password: string }): Promise<{ email: string; isNew: boolean }> {
-    const { database, clock, ids } = this.#deps;
-    const existing = await findFirstAdministrator(database.reader);
+    const existing = await findFirstAdministrator(this.#deps.database.reader);
     if (existing !== null) return { email: existing, isNew: false };
-    const administrator = {
-      id: ids.newId('admin'),
-      email: first.email.toLowerCase(),
-      passwordHash: await hashPassword(first.password),
-      createdAt: clock.now(),
-    };
-    await database.transaction((tx) => insertAdministrator(tx, administrator));
-    return { email: administrator.email, isNew: true };
+    const { email } = await addAdministrator(this.#deps, first);
+    return { email, isNew: true };
   }
 
   /** A password that changed, or an administrator who went, makes what is remembered worthless at once. */

@@ -25,6 +25,9 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return timingSafeEqual(await derive(password, salt, parameters), tag);
 }
 
+/** One that nobody guesses: 144 random bits. */
+export const generatePassword = (): string => randomBytes(18).toString('base64url');
+
 /** Of nobody's password: an unknown administrator costs the same work as a known one. */
 export const UNKNOWN_HASH = formatHash(PARAMETERS, randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 

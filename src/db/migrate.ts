@@ -11,28 +11,46 @@ const migrations: Record<string, Migration> = {
 
 const MIGRATION_TABLE = 'schema_migrations';
 
-/** Brings the tables up to this version; refuses a database that a newer version has changed. */
-export async function migrate(db: Queries): Promise<void> {
-  await refuseNewerDatabase(db);
+/**
+ * Brings the tables up to this version and answers what it applied; refuses a database that a newer version has
+ * changed.
+ */
+export async function migrate(db: Queries): Promise<string[]> {
+  refuseUnknown(await appliedMigrations(db));
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     migrationTableName: MIGRATION_TABLE,
     migrationLockTableName: 'schema_migrations_lock',
   });
-  const { error } = await migrator.migrateToLatest();
+  const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+  return results.map(({ migrationName }) => migrationName);
 }
 
-async function refuseNewerDatabase(db: Queries): Promise<void> {
+/** Every migration of this version: what a new database has yet to get. */
+export const allMigrations = Object.keys(migrations);
+
+/** What `migrate` would apply. */
+export async function pendingMigrations(db: Queries): Promise<string[]> {
+  const applied = await appliedMigrations(db);
+  refuseUnknown(applied);
+  return allMigrations.filter((name) => !applied.includes(name));
+}
+
+async function appliedMigrations(db: Queries): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some((table) => table.name === MIGRATION_TABLE)) return;
-  const applied = await db
+  if (!tables.some((table) => table.name === MIGRATION_TABLE)) return [];
+  const rows = await db
     .withTables<{ [MIGRATION_TABLE]: { name: string } }>()
     .selectFrom(MIGRATION_TABLE)
     .select('name')
     .execute();
-  const unknown = applied.map((row) => row.name).filter((name) => !(name in migrations));
+  return rows.map((row) => row.name);
+}
+
+function refuseUnknown(applied: readonly string[]): void {
+  const unknown = applied.filter((name) => !(name in migrations));
   if (unknown.length === 0) return;
   throw new DatabaseUnusable(
     `The database was made by a newer version of Signet (it has ${unknown.join(', ')}). Run that version or a later one.`,

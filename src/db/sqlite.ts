@@ -13,6 +13,9 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
 
+/** `alone`: the one process that serves this file. `beside`: a command for a moment, whether or not one serves. */
+export type Access = 'alone' | 'beside';
+
 /** How long a statement holds the event loop up where another program holds the file; the group commit tries again. */
 const BUSY_MILLISECONDS = 20;
 
@@ -42,9 +45,9 @@ export class SqliteDatabase implements Database {
   readonly #writer: Queries;
   readonly #commits: GroupCommit;
 
-  constructor(path: string, onCommit: CommitObserver = () => {}) {
+  constructor(path: string, onCommit: CommitObserver = () => {}, access: Access = 'alone') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    this.#connections = openConnections(path);
+    this.#connections = openConnections(path, access);
     const { writer, reader } = this.#connections;
     this.prepareRead = statementCache(reader);
     this.prepareWrite = statementCache(writer);
@@ -70,25 +73,25 @@ export class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#commits.idle();
     const { lock, writer, reader } = this.#connections;
-    for (const connection of [reader, writer, lock]) if (connection.isOpen) connection.close();
+    for (const connection of [reader, writer, lock]) if (connection?.isOpen) connection.close();
   }
 }
 
 interface Connections {
-  lock: DatabaseSync;
+  lock: DatabaseSync | null;
   writer: DatabaseSync;
   reader: DatabaseSync;
 }
 
-function openConnections(path: string): Connections {
-  const lock = lockFile(path);
+function openConnections(path: string, access: Access): Connections {
+  const lock = access === 'alone' ? lockFile(path) : null;
   try {
     const writer = openConnection(path);
     const reader = openConnection(path);
     reader.exec('pragma query_only = on');
     return { lock, writer, reader };
   } catch (error) {
-    lock.close();
+    lock?.close();
     throw error;
   }
 }

@@ -96,7 +96,8 @@ export const keysRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async
   );
 };
 
-function toKeyView(key: SigningKey): Static<typeof KeyView> {
+/** What anybody but the ring itself sees of a key. */
+export function toKeyView(key: SigningKey): Static<typeof KeyView> {
   return {
     kid: key.kid,
     status: key.status,

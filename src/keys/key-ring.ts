@@ -27,7 +27,7 @@ interface Ring {
 export class KeyRing {
   readonly #deps: Deps;
   #ring: Ring | null = null;
-  #rotating: Promise<void> = Promise.resolve();
+  #changing: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -79,9 +79,14 @@ export class KeyRing {
   async rotate(): Promise<void> {
     await this.#rotateFrom(null);
   }
-  /** Rotates where the active key's time has come, and forgets keys whose last token has expired. */
+
+  /**
+   * Takes over what another process has rotated, rotates where the active key's time has come, and forgets keys whose
+   * last token has expired.
+   */
   async maintain(): Promise<void> {
     const { database, clock, rotationMilliseconds } = this.#deps;
+    await this.#oneAtATime(() => this.#reload());
     const now = clock.now();
     const active = activeKey(this.#opened.keys);
     if ((active.activatedAt ?? active.createdAt) + rotationMilliseconds <= now) {
@@ -99,9 +104,13 @@ export class KeyRing {
 
   /** One at a time: a key is published by one rotation before the next can let it sign. */
   #rotateFrom(kid: string | null): Promise<void> {
-    const rotation = this.#rotating.then(() => this.#rotateNow(kid));
-    this.#rotating = rotation.catch(() => {});
-    return rotation;
+    return this.#oneAtATime(() => this.#rotateNow(kid));
+  }
+
+  #oneAtATime(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(change);
+    this.#changing = changed.catch(() => {});
+    return changed;
   }
 
   /** Where `kid` is given and no longer active, another has rotated already and nothing is left to do. */
