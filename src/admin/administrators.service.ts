@@ -53,7 +53,8 @@ export async function removeAdministrator(
     const administrator = await findAdministrator(tx, email);
     if (administrator === null) throw unknownAdministrator(email);
     const all = await listAdministrators(tx);
-    if (all.length === 1) throw conflict(`${administrator.email} is the last administrator. Add another first.`);
+    if (all.length === 1)
+      throw conflict(`${administrator.email} is the last administrator. Add another first.`);
     await deleteAdministrator(tx, administrator.id);
     return administrator;
   });

@@ -26,28 +26,22 @@ export async function backupSqlite(path: string, target: string): Promise<number
 }
 
 async function copy(path: string, target: string): Promise<void> {
-  const source = new DatabaseSync(path, { readOnly: true });
   try {
+    using source = new DatabaseSync(path, { readOnly: true });
     await backup(source, target, { rate: ALL_PAGES });
   } catch (cause) {
     throw new DatabaseUnusable(
       `The database file ${path} cannot be copied: ${cause instanceof Error ? cause.message : String(cause)}.`,
       { cause },
     );
-  } finally {
-    source.close();
   }
 }
 
 function checkIntegrity(path: string): void {
-  const connection = new DatabaseSync(path);
-  try {
-    const { integrity_check: verdict } = connection.prepare('pragma integrity_check').get() ?? {};
-    if (verdict === 'ok') return;
-    throw new DatabaseUnusable(`The copy is damaged, and so may be the database: ${String(verdict)}`);
-  } finally {
-    connection.close();
-  }
+  using connection = new DatabaseSync(path);
+  const { integrity_check: verdict } = connection.prepare('pragma integrity_check').get() ?? {};
+  if (verdict === 'ok') return;
+  throw new DatabaseUnusable(`The copy is damaged, and so may be the database: ${String(verdict)}`);
 }
 
 function flush(path: string): void {

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { allMigrations, migrate, pendingMigrations } from '../db/migrate.ts';
+import { SqliteDatabase } from '../db/sqlite.ts';
+import { CommandFailure } from './failure.ts';
+
+/** Opens the configured database beside whatever serves it. Its tables must be those of this version. */
+export async function withDatabase<T>(config: Config, use: (database: Database) => Promise<T>): Promise<T> {
+  return withOpened(openBeside(config), async (database) => {
+    const pending = await pendingMigrations(database.reader);
+    if (pending.length === 0) return use(database);
+    throw new CommandFailure(
+      'migrations_pending',
+      'The tables are not up to date. Run "signet migrate" first.',
+    );
+  });
+}
+
+/** What the database lacks; all there is where there is no database yet. */
+export async function findPending(config: Config): Promise<string[]> {
+  if (!existsSync(config.databasePath)) return allMigrations;
+  return withOpened(openBeside(config), ({ reader }) => pendingMigrations(reader));
+}
+
+/** Makes the database where there is none, and answers what it applied. Nobody may use it meanwhile. */
+export async function applyMigrations(config: Config): Promise<string[]> {
+  return withOpened(new SqliteDatabase(config.databasePath), (database) => database.transaction(migrate));
+}
+
+export function existingSqliteFile({ databasePath }: Config): string {
+  if (existsSync(databasePath)) return databasePath;
+  throw new CommandFailure(
+    'no_database',
+    `There is no database at ${databasePath}. "signet serve" and "signet migrate" make it.`,
+  );
+}
+
+function openBeside(config: Config): Database {
+  return new SqliteDatabase(existingSqliteFile(config), () => {}, 'beside');
+}
+
+async function withOpened<T>(database: Database, use: (database: Database) => Promise<T>): Promise<T> {
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}

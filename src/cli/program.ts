@@ -1,0 +1,156 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { EMAIL_PATTERN } from '../admin/administrator.ts';
+import { version } from '../version.ts';
+import { addAdmin, changeAdminPassword, listAdmins, removeAdmin } from './admin.ts';
+import { backUp } from './backup.ts';
+import type { CommandDeps, Outcome } from './command.ts';
+import { exitCodes, toFailure } from './failure.ts';
+import { listSigningKeys, rotateSigningKey } from './keys.ts';
+import { bringUpToDate, checkUpToDate } from './migrate.ts';
+import type { PasswordSource } from './password.ts';
+import { serve } from './serve.ts';
+
+const epilogue = `
+Exit codes:
+${Object.entries(exitCodes)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}
+
+Settings are environment variables, or lines of a .env file in the working folder; docs/configuration.md lists them.
+docs/cli.md has an example of each command.`;
+
+/** Runs what the command line says and answers the exit code. A service that was started runs on after that. */
+export async function runCommandLine(deps: CommandDeps, given: readonly string[]): Promise<number> {
+  try {
+    await createProgram(deps).parseAsync(given.length === 0 ? ['--help'] : given, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    return reportFailure(deps, error, given.includes('--json'));
+  }
+}
+
+/** All commands, with what `--help` and docs/cli.md say of them. */
+export function createProgram(deps: CommandDeps): Command {
+  const program = new Command('signet')
+    .description('Machine identities and tokens.')
+    .version(version, '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'explain this command')
+    .helpCommand('help [command]', 'explain a command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => deps.stdout.write(text),
+      writeErr: (text) => deps.stderr.write(text),
+      outputError: () => {},
+    })
+    .addHelpText('after', epilogue);
+  addServiceCommands(program, deps);
+  addAdminCommands(program.command('admin').description('Administrators and their passwords.'), deps);
+  addKeyCommands(program.command('keys').description('The keys that sign tokens.'), deps);
+  return program;
+}
+
+function addServiceCommands(program: Command, deps: CommandDeps): void {
+  program
+    .command('serve')
+    .description('Run the service until SIGTERM or SIGINT.')
+    .action(() => serve(deps));
+  program
+    .command('migrate')
+    .description('Bring the tables of the database up to this version; serve does it too.')
+    .option('--check', 'change nothing, and fail where something is missing')
+    .addOption(json())
+    .action((options: { check?: true; json?: true }) =>
+      report(deps, options, options.check ? checkUpToDate(deps) : bringUpToDate(deps)),
+    );
+  program
+    .command('backup')
+    .description('Copy the SQLite database to a file, also while the service runs.')
+    .argument('<file>', 'where the copy goes')
+    .option('--force', 'replace the file where it exists')
+    .addOption(json())
+    .action((file: string, options: { force?: true; json?: true }) =>
+      report(deps, options, backUp(deps, { file, isForced: options.force === true })),
+    );
+}
+
+function addAdminCommands(admin: Command, deps: CommandDeps): void {
+  withPassword(admin.command('add'))
+    .description('Make a further administrator. Asks for the password where no option says otherwise.')
+    .action((email: string, options: PasswordOptions) =>
+      report(deps, options, addAdmin(deps, { email, source: sourceOf(options) })),
+    );
+  withPassword(admin.command('password'))
+    .description('Change the password of an administrator; the old one ends at once.')
+    .action((email: string, options: PasswordOptions) =>
+      report(deps, options, changeAdminPassword(deps, { email, source: sourceOf(options) })),
+    );
+  admin
+    .command('list')
+    .description('List the administrators.')
+    .addOption(json())
+    .action((options: { json?: true }) => report(deps, options, listAdmins(deps)));
+  admin
+    .command('remove')
+    .description('Take the access of an administrator away at once; never of the last one.')
+    .argument('<email>', 'the e-mail address', toEmail)
+    .addOption(json())
+    .action((email: string, options: { json?: true }) => report(deps, options, removeAdmin(deps, email)));
+}
+
+function addKeyCommands(keys: Command, deps: CommandDeps): void {
+  keys
+    .command('list')
+    .description('List the signing keys; the private parts are never shown.')
+    .addOption(json())
+    .action((options: { json?: true }) => report(deps, options, listSigningKeys(deps)));
+  keys
+    .command('rotate')
+    .description('Let the next signing key take over; tokens of the one before stay valid.')
+    .addOption(json())
+    .action((options: { json?: true }) => report(deps, options, rotateSigningKey(deps)));
+}
+
+interface PasswordOptions {
+  passwordStdin?: true;
+  generate?: true;
+  json?: true;
+}
+
+function withPassword(command: Command): Command {
+  return command
+    .argument('<email>', 'the e-mail address', toEmail)
+    .addOption(new Option('--password-stdin', 'read the password from standard input').conflicts('generate'))
+    .option('--generate', 'make a password and print it, once')
+    .addOption(json());
+}
+
+function sourceOf({ passwordStdin, generate }: PasswordOptions): PasswordSource {
+  if (passwordStdin) return 'stdin';
+  return generate ? 'generate' : 'ask';
+}
+
+function toEmail(text: string): string {
+  if (EMAIL_PATTERN.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('It must be an e-mail address.');
+}
+
+const json = (): Option => new Option('--json', 'print one JSON document');
+
+async function report(
+  { stdout }: CommandDeps,
+  options: { json?: true },
+  doing: Promise<Outcome>,
+): Promise<void> {
+  const { text, json: document } = await doing;
+  stdout.write(options.json ? `${JSON.stringify(document)}\n` : text);
+}
+
+function reportFailure({ stdout, stderr }: CommandDeps, error: unknown, isJson: boolean): number {
+  const { code, exitCode, description, details } = toFailure(error);
+  const isExplained = error instanceof CommanderError && error.code === 'commander.help';
+  if (isJson) {
+    stdout.write(`${JSON.stringify({ error: code, error_description: description, ...details })}\n`);
+  } else if (!isExplained) stderr.write(`${description}\n`);
+  return exitCode;
+}
