@@ -49,6 +49,8 @@ interface ChildOptions {
   port: number;
   env?: Record<string, string>;
   arguments?: readonly string[];
+  /** What standard input holds; without it there is none. */
+  input?: string;
 }
 
 /** Starts it and waits until it serves or exits. */
@@ -64,30 +66,26 @@ export async function startChild(options: {
 }
 
 /** Starts it where it is expected to end by itself. */
-export async function runChild(options: {
-  folder: ChildFolder;
-  port?: number;
-  env?: Record<string, string>;
-  arguments?: readonly string[];
-}): Promise<Exit> {
+export async function runChild(options: Omit<ChildOptions, 'port'> & { port?: number }): Promise<Exit> {
   return launch({ ...options, port: options.port ?? (await freePort()) }).exited;
 }
 
 export const adminEnv = { SIGNET_ADMIN_EMAIL: ADMIN.email, SIGNET_ADMIN_PASSWORD: ADMIN.password };
 
-function launch({ folder, port, env = {}, arguments: given = ['serve'] }: ChildOptions): Child {
+function launch({ folder, port, env = {}, arguments: given = ['serve'], input }: ChildOptions): Child {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [bin, ...given], {
     cwd: folder.path,
     env: { PATH, SIGNET_PORT: String(port), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  child.stdin?.end(input);
   folder.children.push(child);
   const output = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     output.stdout += chunk;
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     output.stderr += chunk;
   });
   const exited = once(child, 'close').then(

@@ -77,18 +77,27 @@ test('--version and -v print the version of the package and nothing else', async
   }
 });
 
-test('--help and -h print the usage', async () => {
-  for (const argument of ['--help', '-h']) {
-    const { code, stdout, stderr } = await run(argument);
+test('signet alone, --help and -h explain the commands and the exit codes', async () => {
+  for (const given of [[], ['--help'], ['-h'], ['help']]) {
+    const { code, stdout, stderr } = await run(...given);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /signet \[serve\] +run the service/);
+    for (const command of ['serve', 'migrate', 'backup', 'admin', 'keys']) {
+      assert.match(stdout, new RegExp(`^  ${command} `, 'm'));
+    }
+    assert.match(stdout, /2 {2}wrong usage/);
   }
 });
 
-test('an unknown argument prints the usage on standard error and exits with 1', async () => {
-  for (const given of [['--prot'], ['start'], ['serve', 'twice']]) {
+test('an unknown argument is told on standard error and exits with 2', async () => {
+  for (const [given, sentence] of [
+    [['--prot'], /^Unknown option '--prot'/],
+    [['start'], /^Unknown command 'start'/],
+    [['serve', 'twice'], /^Too many arguments for 'serve'/],
+    [['keys', 'lst'], /Did you mean list\?/],
+    [['backup'], /^Missing required argument 'file'/],
+  ] as const) {
     const { code, stdout, stderr } = await run(...given);
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /signet \[serve\] +run the service/);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, sentence);
   }
 });
