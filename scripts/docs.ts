@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { errorCatalogue } from '../src/errors.ts';
 import { settings } from '../src/settings.ts';
+import { commandLinePage } from './cli-page.ts';
+import { page, table } from './page.ts';
 
 /** The pages that are made from tables in the code, by path. `npm run docs` writes them. */
 export function generatedPages(): Record<string, string> {
   return {
+    'docs/cli.md': commandLinePage(),
     'docs/configuration.md': configurationPage(),
     'docs/errors.md': errorsPage(),
   };
@@ -62,17 +65,6 @@ Introspecting a token that is not active is no error: the answer is 200 with \`"
 [tokens](tokens.md#introspection).`,
   );
 }
-
-function page(title: string, source: string, body: string): string {
-  return `# ${title}\n\n<!-- Made by \`npm run docs\` from ${source}. Change it there. -->\n\n${body}\n`;
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const rule = head.map(() => '---');
-  return [head, rule, ...rows].map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`).join('\n');
-}
-
-const escapeCell = (text: string): string => text.replaceAll('|', '\\|');
 
 if (import.meta.main) {
   for (const [path, text] of Object.entries(generatedPages())) {

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Ids } from '../ids.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Config, loadConfig } from '../config.ts';
+import { createIds, type Ids } from '../ids.ts';
 
 /** What the commands have of the process around them. */
 export interface CommandDeps {
@@ -11,6 +11,11 @@ export interface CommandDeps {
   stdin: Readable & { isTTY?: boolean };
   stdout: Writable;
   stderr: Writable;
+}
+
+export function depsOfProcess(): CommandDeps {
+  const { stdin, stdout, stderr } = process;
+  return { loadConfig, clock: systemClock, ids: createIds(systemClock), stdin, stdout, stderr };
 }
 
 /** What a command has done: told to people, and as the one document that `--json` prints. */

@@ -116,7 +116,9 @@ test('--force overwrites neither the database, under whatever name, nor one that
     ['used.db', /is a database in use/],
     ['data', /is a folder/],
   ] as const) {
-    await assertFails(folder, ['backup', file, '--force'], { code: 1, error: 'conflict', sentence });
+    const { code, stderr } = await signet(folder, 'backup', file, '--force');
+    assert.equal(code, 1);
+    assert.match(stderr, sentence);
   }
   const service = await send(child.url, 'GET', '/api/agents', { admin: true });
   assert.equal(service.status, 200);

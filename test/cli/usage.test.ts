@@ -2,25 +2,15 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import type { Command } from 'commander';
+import { depsOfProcess } from '../../src/cli/command.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/clock.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createIds } from '../../src/ids.ts';
 import { childFolder, runChild } from '../child.ts';
 import { assertFails, signet } from './signet.ts';
 
 const folder = childFolder();
 after(() => folder.remove());
 
-const { stdin, stdout, stderr } = process;
-const program = createProgram({
-  loadConfig,
-  clock: systemClock,
-  ids: createIds(systemClock),
-  stdin,
-  stdout,
-  stderr,
-});
+const program = createProgram(depsOfProcess());
 
 function pathsOf(command: Command, above: readonly string[] = []): string[][] {
   return command.commands.flatMap((sub) => {

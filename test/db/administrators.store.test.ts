@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  deleteAdministrator,
   findAdministrator,
   findFirstAdministrator,
   insertAdministrator,
+  listAdministrators,
+  updatePasswordHash,
 } from '../../src/admin/administrators.store.ts';
 import { UniqueViolation } from '../../src/db/database.ts';
 import { onEachDatabase } from './databases.ts';
@@ -40,5 +43,25 @@ onEachDatabase((opened) => {
       opened().database.transaction((tx) => insertAdministrator(tx, anAdministrator(first.email))),
       UniqueViolation,
     );
+  });
+
+  test('administrators are listed in the order in which they were made', async () => {
+    const emails = (await listAdministrators(opened().database.reader)).map(({ email }) => email);
+    assert.deepEqual(emails, ['first@signet.test', 'a@signet.test']);
+  });
+
+  test('a new password hash is that of one administrator alone, found in any case of the letters', async () => {
+    const { database } = opened();
+    const change = (email: string) => database.transaction((tx) => updatePasswordHash(tx, email, 'changed'));
+    assert.deepEqual([await change('A@signet.test'), await change('nobody@signet.test')], [true, false]);
+    const hashes = (await listAdministrators(database.reader)).map(({ passwordHash }) => passwordHash);
+    assert.deepEqual(hashes, ['$argon2id$…', 'changed']);
+  });
+
+  test('a deleted administrator is gone, the others stay', async () => {
+    const { database } = opened();
+    await database.transaction((tx) => deleteAdministrator(tx, first.id));
+    const emails = (await listAdministrators(database.reader)).map(({ email }) => email);
+    assert.deepEqual(emails, ['a@signet.test']);
   });
 });
