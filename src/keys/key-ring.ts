@@ -94,7 +94,7 @@ export class KeyRing {
     }
     if (!this.#opened.keys.some((key) => key.removeAt !== null && key.removeAt <= now)) return;
     await database.transaction((tx) => removeRetiredKeys(tx, now));
-    await this.#reload();
+    await this.#oneAtATime(() => this.#reload());
   }
 
   get #opened(): Ring {

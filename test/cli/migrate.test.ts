@@ -18,6 +18,11 @@ function newFolder(): ChildFolder {
   return folder;
 }
 
+function execute({ path }: ChildFolder, sql: string): void {
+  using connection = new DatabaseSync(join(path, 'data', 'signet.db'));
+  connection.exec(sql);
+}
+
 test('migrate makes the tables, says what it applied, and finds nothing to do after that', async () => {
   const folder = newFolder();
   const first = await signet(folder, 'migrate');
@@ -38,26 +43,25 @@ test('migrate --check fails where something is missing, and leaves everything as
   assert.deepEqual(await signetJson(folder, 'migrate', '--check'), { pending: [] });
 });
 
-test('a service serves what migrate made, and both forms of migrate work beside it', async () => {
+test('a service serves what migrate made, and migrate changes nothing beside it', async () => {
   const folder = newFolder();
   await signetJson(folder, 'migrate');
   const child = await startChild({ folder, env: adminEnv });
   assert.deepEqual(await signetJson(folder, 'migrate'), { applied: [] });
   assert.deepEqual(await signetJson(folder, 'migrate', '--check'), { pending: [] });
   assert.equal((await send(child.url, 'GET', '/api/agents', { admin: true })).status, 200);
+  execute(folder, "delete from schema_migrations where name >= '0002'");
+  const sentence = /Another process uses the database file/;
+  await assertFails(folder, ['migrate'], { code: 1, error: 'database_unusable', sentence });
   await child.kill('SIGTERM');
 });
 
 test('a command that needs newer tables says how to get them, and a newer database is refused', async () => {
   const folder = newFolder();
   await signetJson(folder, 'migrate');
-  const execute = (sql: string) => {
-    using connection = new DatabaseSync(join(folder.path, 'data', 'signet.db'));
-    connection.exec(sql);
-  };
-  execute("insert into schema_migrations values ('9999_later', '2030-01-01')");
+  execute(folder, "insert into schema_migrations values ('9999_later', '2030-01-01')");
   await assertFails(folder, ['migrate'], { code: 1, error: 'database_unusable', sentence: /newer version/ });
-  execute("delete from schema_migrations where name >= '0002'");
+  execute(folder, "delete from schema_migrations where name >= '0002'");
   const sentence = /Run "signet migrate" first/;
   await assertFails(folder, ['keys', 'list'], { code: 1, error: 'migrations_pending', sentence });
 });
