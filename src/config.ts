@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import leven from 'leven';
+import type { DatabaseConfig } from './open-database.ts';
 import type { MasterKey } from './encryption.ts';
 import { Problem, type Setting, settings } from './settings.ts';
 
@@ -11,7 +12,7 @@ export interface Config {
   /** The issuer, without a slash at its end. */
   publicUrl: string;
   dataDir: string;
-  databasePath: string;
+  database: DatabaseConfig;
   adminEmail: string | null;
   adminPassword: string | null;
   masterKey: MasterKey | null;
@@ -52,6 +53,11 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
   const values = Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [name, read(name, setting, env[name], problems)]),
   ) as Values;
+  if (values.SIGNET_DATABASE_URL?.kind === 'postgres' && env['SIGNET_MASTER_KEY'] === undefined) {
+    problems.push(
+      'SIGNET_MASTER_KEY must be set with PostgreSQL, the same for every instance: openssl rand -base64 32.',
+    );
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return arrange(values);
 }
@@ -94,7 +100,7 @@ function arrange(values: Values): Config {
     port,
     publicUrl: issuer,
     dataDir,
-    databasePath: values.SIGNET_DATABASE_URL ?? join(dataDir, 'signet.db'),
+    database: arrangeDatabase(values, dataDir),
     adminEmail: values.SIGNET_ADMIN_EMAIL,
     adminPassword: values.SIGNET_ADMIN_PASSWORD,
     masterKey: values.SIGNET_MASTER_KEY,
@@ -107,5 +113,15 @@ function arrange(values: Values): Config {
     webhookTargets: values.SIGNET_WEBHOOK_TARGETS ?? 'any',
     keyRotationDays: values.SIGNET_KEY_ROTATION_DAYS as number,
     logLevel: values.SIGNET_LOG_LEVEL as string,
+  };
+}
+
+function arrangeDatabase(values: Values, dataDir: string): DatabaseConfig {
+  const database = values.SIGNET_DATABASE_URL ?? { kind: 'sqlite', path: join(dataDir, 'signet.db') };
+  if (database.kind === 'sqlite') return database;
+  return {
+    ...database,
+    connections: values.SIGNET_DATABASE_CONNECTIONS as number,
+    hasNamedStatements: values.SIGNET_DATABASE_STATEMENTS === 'named',
   };
 }

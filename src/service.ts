@@ -7,7 +7,6 @@ import { generatePassword } from './admin/password.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
-import { openSqlite } from './db/sqlite.ts';
 import type { MasterKey } from './encryption.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
@@ -17,8 +16,8 @@ import { createSigner } from './keys/signer.ts';
 import { openMasterKey } from './master-key.ts';
 import { createMetrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { openDatabase } from './open-database.ts';
 import { prune } from './oauth/prune.worker.ts';
-import { SqliteTokensStore } from './oauth/tokens.store.sqlite.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
 import { version } from './version.ts';
@@ -65,7 +64,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
   let afterCommit = () => {};
-  const database = await openSqlite(config.databasePath, (transactions, seconds) => {
+  const { database, tokensStore } = await openDatabase(config.database, (transactions, seconds) => {
     metrics.observeCommit(transactions, seconds);
     afterCommit();
   });
@@ -111,7 +110,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       queue,
       makeAttempt,
       version,
-      tokens: coalesceTokens(new SqliteTokensStore(database)),
+      tokens: coalesceTokens(tokensStore),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { EMAIL_PATTERN, LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin/administrator.ts';
 import { SCOPE_TOKEN_PATTERN } from './agents/scope.ts';
+import { SSL_MODES, sslModeOf } from './db/postgres-url.ts';
 import { type MasterKey, toMasterKey } from './encryption.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
 
@@ -41,10 +42,25 @@ export const settings = {
       'The issuer: what stands as `iss` in every token and before every endpoint in the metadata. Default: `http://HOST:PORT`. Changing it makes the tokens issued before invalid.',
   },
   SIGNET_DATABASE_URL: {
-    parse: sqlitePath,
+    parse: database,
     fallback: null,
-    shape: 'path, or `sqlite:PATH`',
-    about: 'The SQLite file. Default: `signet.db` in the data folder. One process writes it at a time.',
+    shape: 'path, `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`',
+    about:
+      'The SQLite file, which one process uses at a time, or a PostgreSQL database (14 or later), which any number of instances share. `?sslmode=` means what it means to libpq: `disable`, `prefer` (the default), `require`, `verify-ca` with `sslrootcert`, or `verify-full`, which a network that is not yours asks for. Default: `signet.db` in the data folder.',
+  },
+  SIGNET_DATABASE_CONNECTIONS: {
+    parse: integer(1, 100),
+    fallback: '10',
+    shape: '1–100',
+    about:
+      'The most connections to PostgreSQL that this instance holds. All instances together must stay below the server’s `max_connections`.',
+  },
+  SIGNET_DATABASE_STATEMENTS: {
+    parse: oneOf('named', 'unnamed'),
+    fallback: 'named',
+    shape: '`named` or `unnamed`',
+    about:
+      '`unnamed` is for a pooler that gives each transaction another connection, such as PgBouncer in its transaction mode. It sends no settings of the session either: give them to the role, as in `ALTER ROLE signet SET statement_timeout = \'5s\'`.',
   },
   SIGNET_DATA_DIR: {
     parse: (text: string) => resolve(nonEmpty(text)),
@@ -70,7 +86,7 @@ export const settings = {
     fallback: null,
     shape: 'base64 of 32 bytes',
     about:
-      'Encrypts the private signing keys and webhook secrets in the database. Default: the file `master.key` in the data folder, made with mode 0600. Make one with `openssl rand -base64 32`. Without it the database cannot be opened: keep a copy apart from the backups.',
+      'Encrypts the private signing keys and webhook secrets in the database. Default: the file `master.key` in the data folder, made with mode 0600; with PostgreSQL it must be set. Make one with `openssl rand -base64 32`. Without it the database cannot be opened: keep a copy apart from the backups.',
   },
   SIGNET_ACCESS_TOKEN_SECONDS: {
     parse: integer(1, LONGEST_TOKEN_SECONDS),
@@ -161,15 +177,29 @@ function publicUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-function sqlitePath(text: string): string {
-  if (/^postgres(ql)?:/.test(text)) {
-    throw new Problem(
-      'names a PostgreSQL database, which this version does not support. Leave it out for SQLite.',
-    );
-  }
+function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
+  if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresUrl(text) };
   const path = text.replace(/^sqlite:(\/\/)?/, '');
-  if (path === '' || /^[a-z]+:\/\//.test(path)) throw new Problem('must be a path or sqlite:PATH.');
-  return resolve(path);
+  if (path === '' || /^[a-z]+:\/\//.test(path)) {
+    throw new Problem('must be a path, sqlite:PATH, or postgres://USER:PASSWORD@HOST:PORT/DATABASE.');
+  }
+  return { kind: 'sqlite', path: resolve(path) };
+}
+
+/** The text is never repeated: there is a password in it. */
+function postgresUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.pathname.length < 2) {
+    throw new Problem('must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %-signs for special characters.');
+  }
+  const mode = sslModeOf(text);
+  if (!SSL_MODES.some((known) => known === mode)) {
+    throw new Problem(`must have one of ${SSL_MODES.join(', ')} as its sslmode.`);
+  }
+  if (mode === 'verify-ca' && !url.searchParams.has('sslrootcert')) {
+    throw new Problem('must name a certificate authority as sslrootcert for sslmode=verify-ca; or use verify-full.');
+  }
+  return text;
 }
 
 function email(text: string): string {

@@ -132,6 +132,9 @@ export interface Database {
   /**
    * Runs `work` as one transaction and resolves once its commit is durable. Nothing in it may wait for anything but
    * `tx`: others queue behind it. A rejection rolls this transaction back, and it alone.
+   *
+   * `work` may run more than once, where the database rolled it back because of another transaction: it keeps what it
+   * changes to `tx` and to what it answers.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /** Rejects where the database does not answer. */

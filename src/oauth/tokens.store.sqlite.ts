@@ -1,12 +1,19 @@
-import { formatScope, splitScope } from '../agents/scope.ts';
+import { formatScope } from '../agents/scope.ts';
 import type { Queries } from '../db/database.ts';
 import type { SqliteDatabase } from '../db/sqlite.ts';
 import { translated } from '../db/sqlite-dialect.ts';
-import type { SecretDigest } from '../ids.ts';
+import {
+  CLIENT_COLUMNS,
+  type ClientRow,
+  type RefreshTokenRow,
+  type SecretRow,
+  toClient,
+  toClientSecret,
+  toStoredRefreshToken,
+} from './tokens.store.rows.ts';
 import type {
   Client,
   ClientLookup,
-  ClientSecretRow,
   IssuedGrant,
   NewGrant,
   NewRefreshToken,
@@ -18,10 +25,6 @@ import type {
   TokenState,
   TokensStore,
 } from './tokens.store.ts';
-
-const CLIENT_COLUMNS = `agents.id as agent_id, agents.client_id, agents.name, agents.scopes as agent_scopes,
-  agents.is_active, agents.expires_at as agent_expires_at, agents.token_epoch as agent_epoch,
-  agents.organization_id, agents.team_id`;
 
 const sql = {
   client: `select ${CLIENT_COLUMNS}, organizations.jwt_expiry_secs from agents
@@ -47,34 +50,6 @@ const sql = {
   revoke: 'insert into revoked_tokens (id, expires_at) values (?, ?) on conflict (id) do nothing',
 };
 
-interface ClientRow {
-  agent_id: string | null;
-  client_id: string;
-  name: string;
-  agent_scopes: string;
-  is_active: number;
-  agent_expires_at: number | null;
-  agent_epoch: number;
-  organization_id: string | null;
-  team_id: string | null;
-  jwt_expiry_secs: number | null;
-}
-
-interface RefreshTokenRow extends ClientRow {
-  id: number;
-  client_secret_id: number;
-  digest: string;
-  grant_id: string;
-  sequence: number;
-  token_epoch: number;
-  scopes: string;
-  issued_at: number;
-  expires_at: number;
-  used_at: number | null;
-  secret_expires_at: number | null;
-  revoked_id: string | null;
-}
-
 /** Loops over prepared statements: on SQLite a statement is a function call, and only the commit is dear. */
 export class SqliteTokensStore implements TokensStore {
   readonly #database: SqliteDatabase;
@@ -89,7 +64,7 @@ export class SqliteTokensStore implements TokensStore {
 
   async findRefreshTokens(ids: readonly number[]): Promise<(StoredRefreshToken | null)[]> {
     const statement = this.#database.prepareRead(sql.refreshToken);
-    return translated(() => ids.map((id) => toStoredRefreshToken(statement.get(id))));
+    return translated(() => ids.map((id) => toStoredRefreshToken(statement.get(id) as RefreshTokenRow | undefined)));
   }
 
   issue(grants: readonly NewGrant[]): Promise<(IssuedGrant | null)[]> {
@@ -120,7 +95,7 @@ export class SqliteTokensStore implements TokensStore {
     const isRevoked = this.#database.prepareRead(sql.isRevoked);
     return translated(() =>
       lookups.map(({ agentId, tokenId, grantId }) => ({
-        agent: toClient(agentState.get(agentId)),
+        agent: toClient(agentState.get(agentId) as ClientRow | undefined),
         isRevoked: isRevoked.get(tokenId, grantId) !== undefined,
       })),
     );
@@ -133,10 +108,10 @@ export class SqliteTokensStore implements TokensStore {
   }
 
   #findClient({ clientId, now }: ClientLookup): Client | null {
-    const client = toClient(this.#database.prepareRead(sql.client).get(clientId));
+    const client = toClient(this.#database.prepareRead(sql.client).get(clientId) as ClientRow | undefined);
     // Asked for an unknown client too, which so costs what a known one costs.
     const rows = this.#database.prepareRead(sql.livingSecrets).all(client?.agentId ?? '', now);
-    return client === null ? null : { ...client, secrets: rows.map(toClientSecret) };
+    return client === null ? null : { ...client, secrets: rows.map((row) => toClientSecret(row as unknown as SecretRow)) };
   }
 
   /** One update per agent, however many of its tokens the batch holds; returns the agents that exist. */
@@ -202,47 +177,4 @@ export class SqliteTokensStore implements TokensStore {
   #run(text: string, ...parameters: (string | number | null)[]) {
     return translated(() => this.#database.prepareWrite(text).run(...parameters));
   }
-}
-
-function toClient(row: unknown): Client | null {
-  const client = row as ClientRow | undefined;
-  if (client === undefined || client.agent_id === null) return null;
-  return {
-    agentId: client.agent_id,
-    clientId: client.client_id,
-    name: client.name,
-    scopes: splitScope(client.agent_scopes),
-    isActive: client.is_active === 1,
-    expiresAt: client.agent_expires_at,
-    tokenEpoch: client.agent_epoch,
-    organizationId: client.organization_id,
-    teamId: client.team_id,
-    jwtExpirySeconds: client.jwt_expiry_secs ?? null,
-    secrets: [],
-  };
-}
-
-function toClientSecret(row: unknown): ClientSecretRow {
-  const secret = row as { id: number; digest: string; last_used_at: number | null };
-  return { id: secret.id, digest: secret.digest as SecretDigest, lastUsedAt: secret.last_used_at };
-}
-
-function toStoredRefreshToken(found: unknown): StoredRefreshToken | null {
-  const row = found as RefreshTokenRow | undefined;
-  if (row === undefined) return null;
-  return {
-    id: row.id,
-    clientSecretId: row.client_secret_id,
-    digest: row.digest as SecretDigest,
-    grantId: row.grant_id,
-    sequence: row.sequence,
-    tokenEpoch: row.token_epoch,
-    scopes: splitScope(row.scopes),
-    issuedAt: row.issued_at,
-    expiresAt: row.expires_at,
-    usedAt: row.used_at,
-    secretExpiresAt: row.secret_expires_at,
-    client: toClient(row),
-    isGrantRevoked: row.revoked_id !== null,
-  };
 }

@@ -1,0 +1,56 @@
+import { DatabaseUnavailable, UniqueViolation } from './database.ts';
+
+/** There was no connection to be had: nothing was sent, and asking again at once would only wait again. */
+export class NoConnection extends DatabaseUnavailable {}
+
+/** The connection broke while the commit was under way: nobody can say whether it stands. */
+export class CommitUnknown extends DatabaseUnavailable {}
+
+/** What PostgreSQL or the way to it says, made the errors of `database.ts`; anything else stays what it is. */
+export function translate(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (codeOf(error) === UNIQUE_VIOLATION) return new UniqueViolation(error.message, { cause: error });
+  return isUnavailable(error) ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+}
+
+/** The transaction met another one and was rolled back; the same again may succeed. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(codeOf(originalOf(error)));
+}
+
+/** The connection is no more: whatever it had not committed is rolled back. */
+export function isConnectionLost(error: unknown): boolean {
+  const original = originalOf(error);
+  const code = codeOf(original);
+  if (code.startsWith('08') || SHUTDOWNS.has(code) || BROKEN_SOCKETS.has(code)) return true;
+  return original instanceof Error && LOST.test(original.message);
+}
+
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+const originalOf = (error: unknown): unknown => (error instanceof DatabaseUnavailable ? error.cause : error);
+
+const UNIQUE_VIOLATION = '23505';
+/** serialization_failure and deadlock_detected. */
+const CONFLICTS = new Set(['40001', '40P01']);
+/** admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout. */
+const SHUTDOWNS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
+/** read_only_sql_transaction (after a failover), query_canceled (statement_timeout), lock_not_available. */
+const TRANSIENT = new Set(['25006', '57014', '55P03']);
+/** Out of disk, memory or connections. */
+const INSUFFICIENT_RESOURCES = '53';
+const BROKEN_SOCKETS = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
+const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
+/** What `pg` says without a code. */
+const LOST = /^Connection terminated|^Client has encountered a connection error|^Query read timeout|not queryable/;
+const NO_CONNECTION = /^timeout exceeded when trying to connect|^timeout expired|after calling end on the pool/;
+
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (code.startsWith(INSUFFICIENT_RESOURCES) || TRANSIENT.has(code) || CONFLICTS.has(code)) return true;
+  return UNREACHABLE.has(code) || isConnectionLost(error) || NO_CONNECTION.test(error.message);
+}

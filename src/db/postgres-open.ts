@@ -1,0 +1,112 @@
+import pg from 'pg';
+import { DatabaseUnavailable, DatabaseUnusable, UniqueViolation } from './database.ts';
+import { migrate } from './migrate.ts';
+import { PostgresConnection, types } from './postgres-connection.ts';
+import { codeOf, isUnavailable } from './postgres-errors.ts';
+import { connectionConfig, placeOf, type PostgresOptions, sslModeOf } from './postgres-url.ts';
+
+const OLDEST_VERSION = 140_000;
+/** "Signet", as one number: whoever migrates holds the advisory lock of it. */
+const MIGRATION_LOCK = 0x53_69_67_6e_65_74;
+
+/** Sees that the server can be used, migrates, and says whether connections to it are encrypted. */
+export async function openServer({ url }: PostgresOptions): Promise<{ isEncrypted: boolean }> {
+  try {
+    const { client, isEncrypted } = await connect(url);
+    try {
+      await requireVersion(client);
+      await migrateWithin(client);
+      return { isEncrypted };
+    } finally {
+      await client.end().catch(() => {});
+    }
+  } catch (error) {
+    throw explain(error, url);
+  }
+}
+
+/** `prefer` is a matter of the server: encrypted where it can, in the clear where it cannot. */
+async function connect(url: string): Promise<{ client: pg.Client; isEncrypted: boolean }> {
+  const mode = sslModeOf(url);
+  if (mode === 'disable') return { client: await open(url, false), isEncrypted: false };
+  try {
+    return { client: await open(url, true), isEncrypted: true };
+  } catch (error) {
+    if (mode !== 'prefer' || !isWithoutTls(error)) throw error;
+    return { client: await open(url, false), isEncrypted: false };
+  }
+}
+
+async function open(url: string, isEncrypted: boolean): Promise<pg.Client> {
+  const client = new pg.Client({ ...connectionConfig(url, { isEncrypted }), types });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+const isWithoutTls = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'The server does not support SSL connections';
+
+async function requireVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ number: number; version: string }>(
+    "select current_setting('server_version_num')::int as number, current_setting('server_version') as version",
+  );
+  const [found] = rows;
+  if (found === undefined || found.number >= OLDEST_VERSION) return;
+  throw new DatabaseUnusable(`The server is PostgreSQL ${found.version}. Signet needs version 14 or later.`);
+}
+
+/**
+ * All of it in one transaction: a crash leaves the database as it was. Of instances that start at once one migrates,
+ * and the others wait for its lock, for as long as it takes, and then find nothing to do.
+ */
+async function migrateWithin(client: pg.Client): Promise<void> {
+  const connection = new PostgresConnection(client, { hasNames: false, giveBack: () => {} });
+  await connection.query('begin isolation level read committed');
+  await connection.query('set local statement_timeout = 0');
+  await connection.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  await migrate(connection.queries());
+  await connection.query('commit');
+}
+
+/** What stops the start, in sentences that say what to do. Never the URL, which has a password in it. */
+function explain(error: unknown, url: string): DatabaseUnusable {
+  if (error instanceof DatabaseUnusable) return error;
+  const isOurs = error instanceof DatabaseUnavailable || error instanceof UniqueViolation;
+  return new DatabaseUnusable(sentence(isOurs ? error.cause : error, placeOf(url)), { cause: error });
+}
+
+function sentence(error: unknown, place: string): string {
+  const code = codeOf(error);
+  const known = SENTENCES.find(([codes]) => codes.includes(code));
+  if (known !== undefined) return known[1].replace('PLACE', place);
+  const message = error instanceof Error ? error.message : String(error);
+  if (isWithoutTls(error)) {
+    return `The database server at ${place} offers no TLS. Turn it on there, or set sslmode in SIGNET_DATABASE_URL.`;
+  }
+  if (/CERT|ALTNAME|SIGNATURE|SSL/.test(code)) {
+    return `The certificate of the database server at ${place} is not trusted (${code}). Name its authority with sslrootcert in SIGNET_DATABASE_URL.`;
+  }
+  if (isUnavailable(error)) {
+    return `No PostgreSQL server answers at ${place} (${code || message}). Start it, or correct SIGNET_DATABASE_URL.`;
+  }
+  return `The database at ${place} cannot be used: ${message}`;
+}
+
+const SENTENCES: ReadonlyArray<readonly [codes: readonly string[], sentence: string]> = [
+  [
+    ['28P01', '28000'],
+    'The database server at PLACE refuses the user or the password. Correct them in SIGNET_DATABASE_URL.',
+  ],
+  [
+    ['3D000'],
+    'The database server at PLACE has no database of this name. Create it, or correct SIGNET_DATABASE_URL.',
+  ],
+  [
+    ['42501', '3F000'],
+    'The user of SIGNET_DATABASE_URL may not make tables in the database at PLACE. Make it the owner of the database.',
+  ],
+  [['53300'], 'The database server at PLACE has no connection left. Raise its max_connections, or stop another client.'],
+  [['25006'], 'The database server at PLACE is a read-only replica. Name the primary in SIGNET_DATABASE_URL.'],
+  [['ENOENT', 'EACCES'], 'There is no socket at PLACE, or a file that SIGNET_DATABASE_URL names cannot be read.'],
+];

@@ -1,0 +1,126 @@
+import type { CommitObserver, Database, Queries } from './database.ts';
+import {
+  kyselyOver,
+  type PostgresConnection,
+  PostgresPool,
+  type Statement,
+  type Value,
+} from './postgres-connection.ts';
+import { CommitUnknown, isConflict, isConnectionLost } from './postgres-errors.ts';
+import { openServer } from './postgres-open.ts';
+import { poolConfig, type PostgresOptions } from './postgres-url.ts';
+import { Retries } from './retry.ts';
+
+/** Opens the database that the URL names and brings its tables up to date. */
+export async function openPostgres(
+  options: PostgresOptions,
+  onCommit?: CommitObserver,
+): Promise<PostgresDatabase> {
+  const { isEncrypted } = await openServer(options);
+  const pool = new PostgresPool(poolConfig(options, { isEncrypted }), { hasNames: options.hasNamedStatements });
+  return new PostgresDatabase(pool, onCommit);
+}
+
+/** Runs hot statements inside a transaction, beside the queries of Kysely. */
+export interface HotTransaction {
+  tx: Queries;
+  query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>;
+}
+
+/**
+ * A pool of connections to one server. Transactions are serializable, which keeps code that reads and then writes as
+ * right as where transactions take turns; the hot paths, which are written for it, go without.
+ */
+export class PostgresDatabase implements Database {
+  readonly reader: Queries;
+  readonly #pool: PostgresPool;
+  readonly #onCommit: CommitObserver;
+  readonly #retries = new Retries();
+
+  constructor(pool: PostgresPool, onCommit: CommitObserver = () => {}) {
+    this.#pool = pool;
+    this.#onCommit = onCommit;
+    this.reader = kyselyOver(async () => (await pool.take()).forKysely());
+  }
+
+  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#transaction('serializable', (connection) => work(connection.queries()));
+  }
+
+  /** A transaction of which each statement sees what is committed before it. `work` may run more than once. */
+  readCommitted<T>(work: (hot: HotTransaction) => Promise<T>): Promise<T> {
+    return this.#transaction('read committed', (connection) =>
+      work({ tx: connection.queries(), query: (statement, values) => connection.run(statement, values) }),
+    );
+  }
+
+  /** One statement that writes, committed as it ends. */
+  async write<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    const started = performance.now();
+    const rows = await this.#retries.run(() =>
+      this.#onConnection((connection) => connection.run<Row>(statement, values).catch(asCommit)),
+    );
+    this.#onCommit(1, (performance.now() - started) / 1000);
+    return rows;
+  }
+
+  /** One statement that reads what is committed. */
+  read<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    return this.#retries.run(() => this.#onConnection((connection) => connection.run<Row>(statement, values)));
+  }
+
+  async ping(): Promise<void> {
+    await this.#onConnection((connection) => connection.query('select 1 from service_metadata limit 1'));
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  async #transaction<T>(
+    isolation: 'serializable' | 'read committed',
+    work: (connection: PostgresConnection) => Promise<T>,
+  ): Promise<T> {
+    const started = performance.now();
+    const value = await this.#retries.run(() =>
+      this.#onConnection((connection) => runTransaction(connection, isolation, work)),
+    );
+    this.#onCommit(1, (performance.now() - started) / 1000);
+    return value;
+  }
+
+  async #onConnection<T>(run: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#pool.take();
+    try {
+      return await run(connection);
+    } finally {
+      connection.release();
+    }
+  }
+}
+
+async function runTransaction<T>(
+  connection: PostgresConnection,
+  isolation: string,
+  work: (connection: PostgresConnection) => Promise<T>,
+): Promise<T> {
+  await connection.query(`begin isolation level ${isolation}`);
+  let value: T;
+  try {
+    value = await work(connection);
+  } catch (error) {
+    // Where this fails too, the connection is broken, which its release sees to.
+    await connection.query('rollback').catch(() => {});
+    throw error;
+  }
+  const { command } = await connection.query('commit').catch(asCommit);
+  // After a failed statement the server makes a rollback of the commit, and says so only here.
+  if (command !== 'COMMIT') throw new Error('A transaction went on after one of its statements had failed.');
+  return value;
+}
+
+/** A commit that ended in a conflict did not happen; of one whose connection broke nobody knows. */
+function asCommit(error: unknown): never {
+  if (isConflict(error) || !isConnectionLost(error)) throw error;
+  throw new CommitUnknown('The connection broke during a commit.', { cause: error });
+}

@@ -1,0 +1,58 @@
+import { CommitUnknown, isConflict, isConnectionLost, NoConnection } from './postgres-errors.ts';
+
+const MOST_CONFLICTS = 10;
+const MOST_LOST_CONNECTIONS = 2;
+const LONGEST_BACKOFF_MILLISECONDS = 50;
+/** Whoever has tried for so long is told that the database is unavailable. */
+const LONGEST_MILLISECONDS = 5000;
+
+/**
+ * Runs what the database may ask to run again. What met a conflict once goes on in a lane, one at a time: a crowd that
+ * wants to change one row would otherwise keep on throwing each other out.
+ */
+export class Retries {
+  #lane: Promise<unknown> = Promise.resolve();
+
+  async run<T>(attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + LONGEST_MILLISECONDS;
+    const unbroken = () => withoutBreaks(attempt);
+    try {
+      return await unbroken();
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+    return this.#inLane(() => withoutConflicts(unbroken, deadline));
+  }
+
+  #inLane<T>(run: () => Promise<T>): Promise<T> {
+    const turn = this.#lane.then(run);
+    this.#lane = turn.catch(() => {});
+    return turn;
+  }
+}
+
+/** Only what is certain not to have been committed is run again. */
+async function withoutBreaks<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let lost = 0; ; lost++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isCertain = !(error instanceof NoConnection) && !(error instanceof CommitUnknown);
+      if (!isCertain || !isConnectionLost(error) || lost === MOST_LOST_CONNECTIONS) throw error;
+    }
+  }
+}
+
+async function withoutConflicts<T>(attempt: () => Promise<T>, deadline: number): Promise<T> {
+  for (let conflicts = 1; ; conflicts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isConflict(error) || conflicts === MOST_CONFLICTS || performance.now() > deadline) throw error;
+      await pause(Math.random() * Math.min(2 ** conflicts, LONGEST_BACKOFF_MILLISECONDS));
+    }
+  }
+}
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,0 +1,32 @@
+import type { CommitObserver, Database } from './db/database.ts';
+import type { PostgresOptions } from './db/postgres-url.ts';
+import type { TokensStore } from './oauth/tokens.store.ts';
+
+export type DatabaseConfig =
+  | { kind: 'sqlite'; path: string }
+  | ({ kind: 'postgres' } & PostgresOptions);
+
+export interface OpenedDatabase {
+  database: Database;
+  /** The hot paths on the same database. */
+  tokensStore: TokensStore;
+}
+
+/** Opens what the configuration names, its tables up to date. What the other database needs is not loaded. */
+export function openDatabase(config: DatabaseConfig, onCommit?: CommitObserver): Promise<OpenedDatabase> {
+  return config.kind === 'sqlite' ? sqlite(config.path, onCommit) : postgres(config, onCommit);
+}
+
+async function sqlite(path: string, onCommit?: CommitObserver): Promise<OpenedDatabase> {
+  const { openSqlite } = await import('./db/sqlite.ts');
+  const { SqliteTokensStore } = await import('./oauth/tokens.store.sqlite.ts');
+  const database = await openSqlite(path, onCommit);
+  return { database, tokensStore: new SqliteTokensStore(database) };
+}
+
+async function postgres(options: PostgresOptions, onCommit?: CommitObserver): Promise<OpenedDatabase> {
+  const { openPostgres } = await import('./db/postgres.ts');
+  const { PostgresTokensStore } = await import('./oauth/tokens.store.postgres.ts');
+  const database = await openPostgres(options, onCommit);
+  return { database, tokensStore: new PostgresTokensStore(database) };
+}
