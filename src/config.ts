@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import leven from 'leven';
-import type { DatabaseConfig } from './open-database.ts';
 import type { MasterKey } from './encryption.ts';
+import type { DatabaseConfig } from './open-database.ts';
 import { Problem, type Setting, settings } from './settings.ts';
 
 export interface Config {

@@ -18,8 +18,8 @@ export async function openMasterKey(
   const sealed = await readCheck(database.reader);
   if (sealed === null) {
     const key = found ?? makeKeyFile(source.path);
-    await database.transaction((tx) => writeCheck(tx, key));
-    return key;
+    // Another instance may have been first, and then its key is what counts.
+    return checked(key, await database.transaction((tx) => readOrWriteCheck(tx, key)));
   }
   if (found === null) {
     throw new DatabaseUnusable(
@@ -50,11 +50,12 @@ async function readCheck(db: Queries): Promise<string | null> {
   return row?.value ?? null;
 }
 
-async function writeCheck(tx: Queries, key: MasterKey): Promise<void> {
-  await tx
-    .insertInto('service_metadata')
-    .values({ name: CHECK, value: seal(key, 'signet', CHECK) })
-    .execute();
+async function readOrWriteCheck(tx: Queries, key: MasterKey): Promise<string> {
+  const existing = await readCheck(tx);
+  if (existing !== null) return existing;
+  const value = seal(key, 'signet', CHECK);
+  await tx.insertInto('service_metadata').values({ name: CHECK, value }).execute();
+  return value;
 }
 
 function readKeyFile(path: string): MasterKey | null {

@@ -2,9 +2,7 @@ import type { CommitObserver, Database } from './db/database.ts';
 import type { PostgresOptions } from './db/postgres-url.ts';
 import type { TokensStore } from './oauth/tokens.store.ts';
 
-export type DatabaseConfig =
-  | { kind: 'sqlite'; path: string }
-  | ({ kind: 'postgres' } & PostgresOptions);
+export type DatabaseConfig = { kind: 'sqlite'; path: string } | ({ kind: 'postgres' } & PostgresOptions);
 
 export interface OpenedDatabase {
   database: Database;

@@ -60,7 +60,7 @@ export const settings = {
     fallback: 'named',
     shape: '`named` or `unnamed`',
     about:
-      '`unnamed` is for a pooler that gives each transaction another connection, such as PgBouncer in its transaction mode. It sends no settings of the session either: give them to the role, as in `ALTER ROLE signet SET statement_timeout = \'5s\'`.',
+      "`unnamed` is for a pooler that gives each transaction another connection, such as PgBouncer in its transaction mode. It sends no settings of the session either: give them to the role, as in `ALTER ROLE signet SET statement_timeout = '5s'`.",
   },
   SIGNET_DATA_DIR: {
     parse: (text: string) => resolve(nonEmpty(text)),
@@ -190,14 +190,18 @@ function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'pos
 function postgresUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.pathname.length < 2) {
-    throw new Problem('must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %-signs for special characters.');
+    throw new Problem(
+      'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %-signs for special characters.',
+    );
   }
   const mode = sslModeOf(text);
   if (!SSL_MODES.some((known) => known === mode)) {
     throw new Problem(`must have one of ${SSL_MODES.join(', ')} as its sslmode.`);
   }
   if (mode === 'verify-ca' && !url.searchParams.has('sslrootcert')) {
-    throw new Problem('must name a certificate authority as sslrootcert for sslmode=verify-ca; or use verify-full.');
+    throw new Problem(
+      'must name a certificate authority as sslrootcert for sslmode=verify-ca; or use verify-full.',
+    );
   }
   return text;
 }

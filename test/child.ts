@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
 import { ADMIN, freePort } from './harness.ts';
 
 const bin = join(import.meta.dirname, '..', 'bin', 'signet.mjs');
@@ -24,21 +24,29 @@ export interface Child {
   kill(signal: NodeJS.Signals): Promise<Exit>;
 }
 
-/** The working folder of children, which end with it. */
+/** The working folder of children, which end with it, as their database does. */
 export interface ChildFolder {
   path: string;
   children: ChildProcess[];
-  remove(): void;
+  /** Made for the first of them. */
+  database(): Promise<TestDatabase>;
+  remove(): Promise<void>;
 }
 
 export function childFolder(): ChildFolder {
-  const path = mkdtempSync(join(tmpdir(), 'signet-child-'));
+  const path = temporaryFolder();
   const children: ChildProcess[] = [];
+  let database: Promise<TestDatabase> | null = null;
   return {
     path,
     children,
-    remove() {
+    database() {
+      database ??= createTestDatabase(join(path, 'data'));
+      return database;
+    },
+    async remove() {
       for (const child of children) child.kill('SIGKILL');
+      await (await database)?.remove();
       rmSync(path, { recursive: true, force: true });
     },
   };
@@ -59,7 +67,7 @@ export async function startChild(options: {
   port?: number;
   env?: Record<string, string>;
 }): Promise<Child> {
-  const child = launch({ ...options, port: options.port ?? (await freePort()) });
+  const child = await launch({ ...options, port: options.port ?? (await freePort()) });
   await Promise.race([printed(child, 'Make a first agent'), child.exited]);
   if (child.process.exitCode !== null) throw new Error(`The service ended: ${child.output().stderr}`);
   return child;
@@ -67,16 +75,18 @@ export async function startChild(options: {
 
 /** Starts it where it is expected to end by itself. */
 export async function runChild(options: Omit<ChildOptions, 'port'> & { port?: number }): Promise<Exit> {
-  return launch({ ...options, port: options.port ?? (await freePort()) }).exited;
+  return (await launch({ ...options, port: options.port ?? (await freePort()) })).exited;
 }
 
 export const adminEnv = { SIGNET_ADMIN_EMAIL: ADMIN.email, SIGNET_ADMIN_PASSWORD: ADMIN.password };
 
-function launch({ folder, port, env = {}, arguments: given = ['serve'], input }: ChildOptions): Child {
+async function launch(options: ChildOptions): Promise<Child> {
+  const { folder, port, env = {}, arguments: given = ['serve'], input } = options;
   const { PATH = '' } = process.env;
+  const database = await folder.database();
   const child = spawn(process.execPath, [bin, ...given], {
     cwd: folder.path,
-    env: { PATH, SIGNET_PORT: String(port), ...env },
+    env: { PATH, SIGNET_PORT: String(port), ...database.env, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.end(input);

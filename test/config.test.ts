@@ -29,7 +29,7 @@ test('without any setting everything has its default', () => {
     port: 8080,
     publicUrl: 'http://127.0.0.1:8080',
     dataDir: resolve('data'),
-    databasePath: resolve('data', 'signet.db'),
+    database: { kind: 'sqlite', path: resolve('data', 'signet.db') },
     adminEmail: null,
     adminPassword: null,
     masterKey: null,
@@ -49,7 +49,7 @@ test('the issuer follows from host and port, the audience from the issuer, the d
   const config = toConfig({ SIGNET_HOST: '::1', SIGNET_PORT: '9000', SIGNET_DATA_DIR: '/var/lib/signet' });
   assert.equal(config.publicUrl, 'http://[::1]:9000');
   assert.equal(config.audience, 'http://[::1]:9000');
-  assert.equal(config.databasePath, '/var/lib/signet/signet.db');
+  assert.deepEqual(config.database, { kind: 'sqlite', path: '/var/lib/signet/signet.db' });
   const named = toConfig({ SIGNET_PUBLIC_URL: 'https://id.example/auth/', SIGNET_AUDIENCE: 'apis' });
   assert.deepEqual([named.publicUrl, named.audience], ['https://id.example/auth', 'apis']);
 });
@@ -100,7 +100,7 @@ test('the choices and lists arrive as they were set', () => {
   assert.equal(config.webhookTargets, 'public');
   assert.deepEqual(config.scopes, ['admin', 'write', 'read', 'deploy:prod']);
   assert.equal(config.adminEmail, 'root@example.com');
-  assert.equal(config.databasePath, resolve('relative/x.db'));
+  assert.deepEqual(config.database, { kind: 'sqlite', path: resolve('relative/x.db') });
 });
 
 test('SIGNET_SCOPES keeps the specified scopes and takes only names that RFC 6749 allows', () => {
@@ -134,8 +134,9 @@ test('SIGNET_ADMIN_EMAIL and SIGNET_ADMIN_PASSWORD have the form that logging in
   }
 });
 
+const base64 = (bytes: number): string => randomBytes(bytes).toString('base64');
+
 test('SIGNET_MASTER_KEY is the base64 of exactly 32 bytes', () => {
-  const base64 = (bytes: number) => randomBytes(bytes).toString('base64');
   assert.deepEqual(problemsOf({ SIGNET_MASTER_KEY: base64(32) }), []);
   for (const value of ['', base64(31), base64(33), `${base64(32)} `, 'f'.repeat(64)]) {
     assertRefused('SIGNET_MASTER_KEY', value, /base64 of exactly 32 bytes/);
@@ -146,14 +147,37 @@ test('SIGNET_HOST, SIGNET_DATA_DIR, SIGNET_AUDIENCE and SIGNET_DATABASE_URL are 
   for (const name of ['SIGNET_HOST', 'SIGNET_DATA_DIR', 'SIGNET_AUDIENCE']) {
     assertRefused(name, ' ', /must not be empty/);
   }
-  assertRefused('SIGNET_DATABASE_URL', '', /path or sqlite:PATH/);
-  assertRefused('SIGNET_DATABASE_URL', 'mysql://db', /path or sqlite:PATH/);
+  assertRefused('SIGNET_DATABASE_URL', '', /path, sqlite:PATH, or postgres:/);
+  assertRefused('SIGNET_DATABASE_URL', 'mysql://db', /path, sqlite:PATH, or postgres:/);
 });
 
-test('a PostgreSQL database is refused with a sentence that says what to do', () => {
-  for (const value of ['postgres://db/signet', 'postgresql://db/signet']) {
-    assertRefused('SIGNET_DATABASE_URL', value, /does not support\. Leave it out for SQLite\./);
+test('a PostgreSQL database comes with its connections and the kind of its statements', () => {
+  for (const url of ['postgres://u:p@db/signet', 'postgresql://u:p@db:6432/signet?sslmode=verify-full']) {
+    const env = { SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: base64(32) };
+    const database = { kind: 'postgres', url, connections: 10, hasNamedStatements: true };
+    assert.deepEqual(toConfig(env).database, database);
+    assert.deepEqual(
+      toConfig({ ...env, SIGNET_DATABASE_CONNECTIONS: '25', SIGNET_DATABASE_STATEMENTS: 'unnamed' }).database,
+      { ...database, connections: 25, hasNamedStatements: false },
+    );
   }
+});
+
+test('PostgreSQL needs a master key that is set, since no instance has another one’s file', () => {
+  assert.deepEqual(problemsOf({ SIGNET_DATABASE_URL: 'postgres://u:p@db/signet' }), [
+    'SIGNET_MASTER_KEY must be set with PostgreSQL, the same for every instance: openssl rand -base64 32.',
+  ]);
+});
+
+test('a PostgreSQL URL needs a database and an sslmode that can be kept', () => {
+  const wrong: ReadonlyArray<readonly [string, RegExp]> = [
+    ['postgres:', /must be postgres:/],
+    ['postgres://u:p@db', /must be postgres:/],
+    ['postgres://u:p w/100%@db:x/signet', /must be postgres:/],
+    ['postgres://u:p@db/signet?sslmode=allow', /one of disable, prefer, require, verify-ca, verify-full/],
+    ['postgres://u:p@db/signet?sslmode=verify-ca', /sslrootcert/],
+  ];
+  for (const [value, sentence] of wrong) assertRefused('SIGNET_DATABASE_URL', value, sentence);
 });
 
 test('all problems are told at once, a line each', () => {

@@ -1,25 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import { types } from '../src/db/postgres-connection.ts';
 
-export type DatabaseKind = 'sqlite' | 'postgres';
+export type DatabaseKind = 'SQLite' | 'PostgreSQL';
 
-/** A database of one test: the settings that make a service use it, and how it goes away. */
-export interface TestDatabase {
-  env: Record<string, string>;
-  remove(): Promise<void>;
-}
+// `setup.ts` sets both for the processes of the test files.
+const { TEST_DATABASES: chosen, TEST_POSTGRES_URL: serverUrl = '' } = process.env;
 
-/** What `npm test` hands on to the processes of the test files; `postgres-server.ts` sets both. */
-const { TEST_DATABASES: chosen = '', TEST_POSTGRES_URL: serverUrl = '' } = process.env;
+/** Those that this run is about. A file that is run alone, without the server of `npm test`, has SQLite. */
+export const databaseKinds = (chosen ?? 'SQLite').split(',') as DatabaseKind[];
 
-/** Those that this run tests. A file that is run alone, without the server of `npm test`, has SQLite. */
-export const databaseKinds: readonly DatabaseKind[] =
-  chosen === '' ? ['sqlite'] : (chosen.split(',') as DatabaseKind[]);
-
-let current: DatabaseKind = databaseKinds[0] ?? 'sqlite';
+let current = databaseKinds[0] as DatabaseKind;
 
 /** The one that the tests which run now are about. */
 export const currentDatabase = (): DatabaseKind => current;
@@ -28,47 +23,71 @@ export function useDatabase(kind: DatabaseKind): void {
   current = kind;
 }
 
-/** A new and empty database of the kind that is tested now, in `folder` where it is a file. */
+type Row = Record<string, string | number | null>;
+
+/** A database of one test's own. */
+export interface TestDatabase {
+  /** The settings by which a service uses it. */
+  env: Record<string, string>;
+  /** Runs a statement on it, past the service. */
+  query(sql: string): Promise<Row[]>;
+  remove(): Promise<void>;
+}
+
+/** A new and empty one, of the kind that is tested now; where it is a file, `signet.db` in the folder. */
 export async function createTestDatabase(folder: string): Promise<TestDatabase> {
-  return current === 'sqlite' ? { env: { SIGNET_DATA_DIR: folder }, remove: async () => {} } : createPostgres(folder);
+  return current === 'SQLite' ? sqliteIn(folder) : createPostgres();
 }
 
-/** The database that every other one is a copy of: its tables are there already. */
-export const TEMPLATE = 'signet_template';
+function sqliteIn(folder: string): TestDatabase {
+  return { env: {}, query: sqliteQuery(join(folder, 'signet.db')), remove: async () => {} };
+}
 
-export const MASTER_KEY = Buffer.alloc(32, 'signet').toString('base64');
-
-async function createPostgres(folder: string): Promise<TestDatabase> {
-  const { url, remove } = await createPostgresDatabase();
-  return {
-    env: { SIGNET_DATA_DIR: folder, SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: MASTER_KEY },
-    remove,
+/** Runs statements on a file that a service may have open. */
+export function sqliteQuery(path: string): TestDatabase['query'] {
+  return async (sql) => {
+    const connection = new DatabaseSync(path, { timeout: 5000 });
+    try {
+      return connection.prepare(sql).all() as Row[];
+    } finally {
+      connection.close();
+    }
   };
 }
 
-/** A copy of the template, or of nothing. */
-export async function createPostgresDatabase(
-  template = TEMPLATE,
-): Promise<{ url: string; remove(): Promise<void> }> {
+/** What every other database is a copy of: its tables are there already. */
+const TEMPLATE = 'signet_template';
+
+/** A copy of the template, or of an empty database. */
+export async function createPostgres({ isEmpty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await onServer(`create database ${name} template ${template}`);
+  await onServer(`create database ${name} template ${isEmpty ? 'template0' : TEMPLATE}`);
   return {
-    url: `${serverUrl}/${name}?sslmode=disable`,
-    remove: () => onServer(`drop database if exists ${name} with (force)`),
+    env: { SIGNET_DATABASE_URL: postgresUrl(name), SIGNET_MASTER_KEY: MASTER_KEY },
+    query: (sql) => onServer(sql, name),
+    remove: async () => {
+      await onServer(`drop database if exists ${name} with (force)`);
+    },
   };
 }
 
-/** Runs a statement as the superuser of the server. */
-export async function onServer(sql: string, database = 'postgres'): Promise<void> {
-  const client = new pg.Client({ connectionString: `${serverUrl}/${database}` });
+const MASTER_KEY = Buffer.alloc(32, 'signet').toString('base64');
+
+export const postgresUrl = (name: string): string => `${serverUrl}/${name}?sslmode=disable`;
+
+export async function createTemplate(fill: (url: string) => Promise<void>): Promise<void> {
+  await onServer(`create database ${TEMPLATE}`);
+  await fill(postgresUrl(TEMPLATE));
+}
+
+async function onServer(sql: string, database = 'postgres'): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: postgresUrl(database), types });
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<Row>(sql)).rows;
   } finally {
     await client.end();
   }
 }
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'signet-test-'));
-
-export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true });

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { toConfig } from '../src/config.ts';
 import { createIds } from '../src/ids.ts';
 import { createService } from '../src/service.ts';
 import { TestClock } from './clock.ts';
+import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
 import { createOpenapiCheck, type OpenapiDocument } from './openapi-check.ts';
 
 export const ADMIN = { email: 'admin@signet.test', password: 'correct-horse-battery' };
@@ -47,6 +46,10 @@ export interface TestService {
   url: string;
   clock: TestClock;
   dataDir: string;
+  /** The settings that name its database. */
+  databaseEnv: Record<string, string>;
+  /** Runs a statement on its database, past the service. */
+  query: TestDatabase['query'];
   /** Every line that the service logged, as text. */
   logLines: string[];
   /** Calls the service and holds the answer against its OpenAPI document. */
@@ -70,7 +73,8 @@ export async function startService({
   env = {},
   clock = new TestClock(),
 }: StartOptions = {}): Promise<TestService> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'signet-test-'));
+  const dataDir = temporaryFolder();
+  const database = await createTestDatabase(dataDir);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const logLines: string[] = [];
@@ -80,6 +84,7 @@ export async function startService({
     SIGNET_DATA_DIR: dataDir,
     SIGNET_ADMIN_EMAIL: ADMIN.email,
     SIGNET_ADMIN_PASSWORD: ADMIN.password,
+    ...database.env,
     ...env,
   });
   const open = async () => {
@@ -109,6 +114,8 @@ export async function startService({
     url,
     clock,
     dataDir,
+    databaseEnv: database.env,
+    query: database.query,
     logLines,
     call,
     async createAgent(input = {}) {
@@ -137,6 +144,7 @@ export async function startService({
     },
     async stop() {
       await service.stop();
+      await database.remove();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

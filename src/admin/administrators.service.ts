@@ -6,6 +6,7 @@ import { type Administrator, LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin
 import {
   deleteAdministrator,
   findAdministrator,
+  findFirstAdministrator,
   insertAdministrator,
   listAdministrators,
   updatePasswordHash,
@@ -23,15 +24,26 @@ interface Credentials {
   password: string;
 }
 
-export async function addAdministrator(deps: Deps, { email, password }: Credentials): Promise<Administrator> {
-  const administrator = {
-    id: deps.ids.newId('admin'),
-    email: email.toLowerCase(),
-    passwordHash: await hashPassword(checked(password)),
-    createdAt: deps.clock.now(),
-  };
-  await deps.database.transaction((tx) => insertAdministrator(tx, administrator)).catch(refuseTaken(email));
+export async function addAdministrator(deps: Deps, credentials: Credentials): Promise<Administrator> {
+  const administrator = await newAdministrator(deps, credentials);
+  await deps.database
+    .transaction((tx) => insertAdministrator(tx, administrator))
+    .catch(refuseTaken(credentials.email));
   return administrator;
+}
+
+/** Makes the first administrator; where another instance has made one meanwhile, answers who that is. */
+export async function addFirstAdministrator(
+  deps: Deps,
+  credentials: Credentials,
+): Promise<{ email: string; isNew: boolean }> {
+  const administrator = await newAdministrator(deps, credentials);
+  return deps.database.transaction(async (tx) => {
+    const earlier = await findFirstAdministrator(tx);
+    if (earlier !== null) return { email: earlier, isNew: false };
+    await insertAdministrator(tx, administrator);
+    return { email: administrator.email, isNew: true };
+  });
 }
 
 /** The old password is worth nothing from the next request on. */
@@ -58,6 +70,18 @@ export async function removeAdministrator(
     await deleteAdministrator(tx, administrator.id);
     return administrator;
   });
+}
+
+async function newAdministrator(
+  { ids, clock }: Deps,
+  { email, password }: Credentials,
+): Promise<Administrator> {
+  return {
+    id: ids.newId('admin'),
+    email: email.toLowerCase(),
+    passwordHash: await hashPassword(checked(password)),
+    createdAt: clock.now(),
+  };
 }
 
 function checked(password: string): string {

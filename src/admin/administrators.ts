@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Administrator } from './administrator.ts';
-import { addAdministrator } from './administrators.service.ts';
+import { addFirstAdministrator } from './administrators.service.ts';
 import { findAdministrator, findFirstAdministrator } from './administrators.store.ts';
 import { UNKNOWN_HASH, verifyPassword } from './password.ts';
 
@@ -53,8 +53,7 @@ export class Administrators {
   async ensureFirst(first: { email: string; password: string }): Promise<{ email: string; isNew: boolean }> {
     const existing = await findFirstAdministrator(this.#deps.database.reader);
     if (existing !== null) return { email: existing, isNew: false };
-    const { email } = await addAdministrator(this.#deps, first);
-    return { email, isNew: true };
+    return addFirstAdministrator(this.#deps, first);
   }
 
   /** A password that changed, or an administrator who went, makes what is remembered worthless at once. */

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { type Queries, type Tables, toFlag } from '../db/database.ts';
+import { lowerCase } from '../db/lower-case.ts';
 import type { Page } from '../schema.ts';
 import type { Agent } from './agent.ts';
 import { formatScope, splitScope } from './scope.ts';
@@ -35,7 +36,10 @@ export async function listAgents(db: Queries, filter: AgentFilter, page: Page): 
   const search = filter.search;
   if (search !== undefined) {
     query = query.where((or) =>
-      or.or([or('client_id', '=', search), sql<boolean>`lower(name) like ${containing(search)} escape '\\'`]),
+      or.or([
+        or('client_id', '=', search),
+        sql<boolean>`${lowerCase(db, 'name')} like ${containing(search)} escape '\\'`,
+      ]),
     );
   }
   return (await query.execute()).map(toAgent);

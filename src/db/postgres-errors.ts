@@ -45,8 +45,10 @@ const INSUFFICIENT_RESOURCES = '53';
 const BROKEN_SOCKETS = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 /** What `pg` says without a code. */
-const LOST = /^Connection terminated|^Client has encountered a connection error|^Query read timeout|not queryable/;
-const NO_CONNECTION = /^timeout exceeded when trying to connect|^timeout expired|after calling end on the pool/;
+const LOST =
+  /^Connection terminated|^Client has encountered a connection error|^Query read timeout|not queryable/;
+const NO_CONNECTION =
+  /^timeout exceeded when trying to connect|^timeout expired|after calling end on the pool/;
 
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -3,7 +3,7 @@ import { DatabaseUnavailable, DatabaseUnusable, UniqueViolation } from './databa
 import { migrate } from './migrate.ts';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { codeOf, isUnavailable } from './postgres-errors.ts';
-import { connectionConfig, placeOf, type PostgresOptions, sslModeOf } from './postgres-url.ts';
+import { connectionConfig, type PostgresOptions, placeOf, sslModeOf } from './postgres-url.ts';
 
 const OLDEST_VERSION = 140_000;
 /** "Signet", as one number: whoever migrates holds the advisory lock of it. */
@@ -106,7 +106,16 @@ const SENTENCES: ReadonlyArray<readonly [codes: readonly string[], sentence: str
     ['42501', '3F000'],
     'The user of SIGNET_DATABASE_URL may not make tables in the database at PLACE. Make it the owner of the database.',
   ],
-  [['53300'], 'The database server at PLACE has no connection left. Raise its max_connections, or stop another client.'],
-  [['25006'], 'The database server at PLACE is a read-only replica. Name the primary in SIGNET_DATABASE_URL.'],
-  [['ENOENT', 'EACCES'], 'There is no socket at PLACE, or a file that SIGNET_DATABASE_URL names cannot be read.'],
+  [
+    ['53300'],
+    'The database server at PLACE has no connection left. Raise its max_connections, or stop another client.',
+  ],
+  [
+    ['25006'],
+    'The database server at PLACE is a read-only replica. Name the primary in SIGNET_DATABASE_URL.',
+  ],
+  [
+    ['ENOENT', 'EACCES'],
+    'There is no socket at PLACE, or a file that SIGNET_DATABASE_URL names cannot be read.',
+  ],
 ];

@@ -56,5 +56,7 @@ export function sslModeOf(url: string): string {
 export function placeOf(url: string): string {
   const { hostname, port, searchParams } = new URL(url);
   const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  return host.startsWith('/') ? host : `${host || 'localhost'}:${searchParams.get('port') ?? (port || '5432')}`;
+  return host.startsWith('/')
+    ? host
+    : `${host || 'localhost'}:${searchParams.get('port') ?? (port || '5432')}`;
 }

@@ -8,7 +8,7 @@ import {
 } from './postgres-connection.ts';
 import { CommitUnknown, isConflict, isConnectionLost } from './postgres-errors.ts';
 import { openServer } from './postgres-open.ts';
-import { poolConfig, type PostgresOptions } from './postgres-url.ts';
+import { type PostgresOptions, poolConfig } from './postgres-url.ts';
 import { Retries } from './retry.ts';
 
 /** Opens the database that the URL names and brings its tables up to date. */
@@ -17,7 +17,9 @@ export async function openPostgres(
   onCommit?: CommitObserver,
 ): Promise<PostgresDatabase> {
   const { isEncrypted } = await openServer(options);
-  const pool = new PostgresPool(poolConfig(options, { isEncrypted }), { hasNames: options.hasNamedStatements });
+  const pool = new PostgresPool(poolConfig(options, { isEncrypted }), {
+    hasNames: options.hasNamedStatements,
+  });
   return new PostgresDatabase(pool, onCommit);
 }
 
@@ -66,7 +68,9 @@ export class PostgresDatabase implements Database {
 
   /** One statement that reads what is committed. */
   read<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#retries.run(() => this.#onConnection((connection) => connection.run<Row>(statement, values)));
+    return this.#retries.run(() =>
+      this.#onConnection((connection) => connection.run<Row>(statement, values)),
+    );
   }
 
   async ping(): Promise<void> {

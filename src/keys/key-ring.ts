@@ -130,6 +130,8 @@ export class KeyRing {
   async #createFirstKeys(): Promise<void> {
     const [active, next] = await Promise.all([this.#newKey('active'), this.#newKey('next')]);
     await this.#deps.database.transaction(async (tx) => {
+      // Another instance may have made them meanwhile.
+      if ((await listKeys(tx)).length > 0) return;
       await insertKey(tx, active);
       await insertKey(tx, next);
     });

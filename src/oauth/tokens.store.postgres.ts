@@ -2,7 +2,14 @@ import { formatScope } from '../agents/scope.ts';
 import type { Queries } from '../db/database.ts';
 import type { PostgresDatabase } from '../db/postgres.ts';
 import type { Statement, Value } from '../db/postgres-connection.ts';
-import { CLAIM, FIND_CLIENTS, FIND_REFRESH_TOKENS, FIND_STATES, ISSUE, REVOKE } from './tokens.sql.postgres.ts';
+import {
+  CLAIM,
+  FIND_CLIENTS,
+  FIND_REFRESH_TOKENS,
+  FIND_STATES,
+  ISSUE,
+  REVOKE,
+} from './tokens.sql.postgres.ts';
 import {
   type ClientRow,
   type RefreshTokenRow,

@@ -64,7 +64,9 @@ export class SqliteTokensStore implements TokensStore {
 
   async findRefreshTokens(ids: readonly number[]): Promise<(StoredRefreshToken | null)[]> {
     const statement = this.#database.prepareRead(sql.refreshToken);
-    return translated(() => ids.map((id) => toStoredRefreshToken(statement.get(id) as RefreshTokenRow | undefined)));
+    return translated(() =>
+      ids.map((id) => toStoredRefreshToken(statement.get(id) as RefreshTokenRow | undefined)),
+    );
   }
 
   issue(grants: readonly NewGrant[]): Promise<(IssuedGrant | null)[]> {
@@ -111,7 +113,9 @@ export class SqliteTokensStore implements TokensStore {
     const client = toClient(this.#database.prepareRead(sql.client).get(clientId) as ClientRow | undefined);
     // Asked for an unknown client too, which so costs what a known one costs.
     const rows = this.#database.prepareRead(sql.livingSecrets).all(client?.agentId ?? '', now);
-    return client === null ? null : { ...client, secrets: rows.map((row) => toClientSecret(row as unknown as SecretRow)) };
+    return client === null
+      ? null
+      : { ...client, secrets: rows.map((row) => toClientSecret(row as unknown as SecretRow)) };
   }
 
   /** One update per agent, however many of its tokens the batch holds; returns the agents that exist. */

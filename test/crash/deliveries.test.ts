@@ -54,7 +54,7 @@ before(async () => {
   for (let made = 0; made < 3; made++) targets.push(await startTarget());
 });
 after(async () => {
-  folder.remove();
+  await folder.remove();
   for (const { receiver } of targets) await receiver.close();
 });
 

@@ -12,7 +12,7 @@ const UNDER_WAY = 4;
 const folder = childFolder();
 let receiver: Receiver;
 after(async () => {
-  folder.remove();
+  await folder.remove();
   await receiver.close();
 });
 

@@ -1,37 +1,34 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
+import { toConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
-import { openSqlite } from '../../src/db/sqlite.ts';
-import { SqliteTokensStore } from '../../src/oauth/tokens.store.sqlite.ts';
 import type { TokensStore } from '../../src/oauth/tokens.store.ts';
-import { SqliteQueueStore } from '../../src/webhooks/queue.store.sqlite.ts';
+import { openDatabase } from '../../src/open-database.ts';
+import {
+  createTestDatabase,
+  type DatabaseKind,
+  databaseKinds,
+  temporaryFolder,
+  useDatabase,
+} from '../databases.ts';
 import type { QueueStore } from '../../src/webhooks/queue.store.ts';
 
 export interface OpenedDatabase {
+  kind: DatabaseKind;
   database: Database;
   tokensStore: TokensStore;
   queue: QueueStore;
   close(): Promise<void>;
 }
 
-interface TestDatabase {
-  name: string;
-  /** A new and empty database with its tables. */
-  open(): Promise<OpenedDatabase>;
-}
-
-/** Each of them must pass the whole conformance suite: the files beside this one that call `onEachDatabase`. */
-const databases: readonly TestDatabase[] = [{ name: 'SQLite', open: openTemporarySqlite }];
-
 /** Runs the tests that `define` makes once for each database; they share one, opened before the first of them. */
 export function onEachDatabase(define: (opened: () => OpenedDatabase) => void): void {
-  for (const { name, open } of databases) {
-    describe(name, () => {
+  for (const kind of databaseKinds) {
+    describe(kind, () => {
       let opened: OpenedDatabase | null = null;
       before(async () => {
-        opened = await open();
+        useDatabase(kind);
+        opened = await openTemporary(kind);
       });
       after(() => opened?.close());
       define(() => {
@@ -42,18 +39,18 @@ export function onEachDatabase(define: (opened: () => OpenedDatabase) => void): 
   }
 }
 
-async function openTemporarySqlite(): Promise<OpenedDatabase> {
+async function openTemporary(kind: DatabaseKind): Promise<OpenedDatabase> {
   const folder = temporaryFolder();
-  const database = await openSqlite(join(folder, 'signet.db'));
+  const place = await createTestDatabase(folder);
+  const config = toConfig({ SIGNET_DATA_DIR: folder, ...place.env });
+  const opened = await openDatabase(config.database);
   return {
-    database,
-    tokensStore: new SqliteTokensStore(database),
-    queue: new SqliteQueueStore(database),
+    kind,
+    ...opened,
     async close() {
-      await database.close();
+      await opened.database.close();
+      await place.remove();
       rmSync(folder, { recursive: true });
     },
   };
 }
-
-export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'signet-test-'));

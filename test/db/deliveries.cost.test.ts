@@ -6,6 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { after, before, mock, test } from 'node:test';
 import { openSqlite, type SqliteDatabase } from '../../src/db/sqlite.ts';
 import { SqliteQueueStore } from '../../src/webhooks/queue.store.sqlite.ts';
+import { sqliteQuery } from '../databases.ts';
 import { insertBacklog } from '../webhooks/backlog-rows.ts';
 import { NOW, storeWebhook } from './rows.ts';
 
@@ -68,7 +69,13 @@ async function costOf({ statement, run }: Operation, waiting: number): Promise<C
   const database = await openSqlite(path);
   try {
     const { id: webhookId } = await storeWebhook(database);
-    insertBacklog(path, { webhookId, count: waiting, attempts: 0, maxAttempts: 1, dueAt: NOW });
+    await insertBacklog(sqliteQuery(path), {
+      webhookId,
+      count: waiting,
+      attempts: 0,
+      maxAttempts: 1,
+      dueAt: NOW,
+    });
     await run(database, webhookId);
     const [sql, prepared] = statementOf(statement);
     prepared.resetStats();

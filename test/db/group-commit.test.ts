@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, beforeEach, test } from 'node:test';
 import { DatabaseUnavailable } from '../../src/db/database.ts';
 import { openSqlite, type SqliteDatabase } from '../../src/db/sqlite.ts';
-import { temporaryFolder } from './databases.ts';
+import { temporaryFolder } from '../databases.ts';
 import { ids } from './rows.ts';
 
 const folder = temporaryFolder();

@@ -6,8 +6,8 @@ import { after, test } from 'node:test';
 import { toConfig } from '../../src/config.ts';
 import { DatabaseUnusable } from '../../src/db/database.ts';
 import { createService } from '../../src/service.ts';
+import { temporaryFolder } from '../databases.ts';
 import { ADMIN } from '../harness.ts';
-import { temporaryFolder } from './databases.ts';
 
 const root = temporaryFolder();
 let folders = 0;

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { DatabaseUnusable } from '../../src/db/database.ts';
 import { openSqlite, type SqliteDatabase } from '../../src/db/sqlite.ts';
 import { runChild } from '../child.ts';
-import { temporaryFolder } from './databases.ts';
+import { temporaryFolder } from '../databases.ts';
 
 const folder = temporaryFolder();
 const path = join(folder, 'signet.db');
@@ -114,7 +114,12 @@ test('a folder that is missing is made', async () => {
 });
 
 test('a second process on the same file is refused with a sentence, and the first goes on', async () => {
-  const home = { path: folder, children: [], remove: () => {} };
+  const home = {
+    path: folder,
+    children: [],
+    database: async () => ({ env: {}, query: async () => [], remove: async () => {} }),
+    remove: async () => {},
+  };
   const { code, stdout, stderr } = await runChild({ folder: home, env: { SIGNET_DATABASE_URL: path } });
   assert.equal(code, 1);
   assert.equal(stdout, '');

@@ -85,14 +85,21 @@ onEachDatabase((opened) => {
     );
   });
 
-  test('a UniqueViolation that is caught leaves the transaction usable', async () => {
-    const [taken, fresh] = [ids.newSortable(), ids.newSortable()];
+  test('a transaction that goes on after a UniqueViolation stands as a whole or not at all, and the next one works', async () => {
+    const [taken, fresh, next] = [ids.newSortable(), ids.newSortable(), ids.newSortable()];
     await store(taken);
-    await opened().database.transaction(async (tx) => {
-      await assert.rejects(write(tx, taken), UniqueViolation);
-    });
-    await store(fresh);
-    assert.equal(await isThere(fresh), true);
+    const isAcknowledged = await opened()
+      .database.transaction(async (tx) => {
+        await write(tx, fresh);
+        await assert.rejects(write(tx, taken), UniqueViolation);
+      })
+      .then(
+        () => true,
+        () => false,
+      );
+    assert.equal(await isThere(fresh), isAcknowledged);
+    await store(next);
+    assert.equal(await isThere(next), true);
   });
 
   test('two hundred concurrent read-and-write transactions lose no update', async () => {

@@ -29,7 +29,7 @@ before(async () => {
   await service.introspect(accessToken);
   await asAdmin('POST', `/api/agents/${agent.id}`, { action: 'rotate' });
   await asAdmin('DELETE', `/api/agents/${agent.id}`);
-  events = allEvents(service);
+  events = await allEvents(service);
 });
 after(async () => {
   await service.stop();

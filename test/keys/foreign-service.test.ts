@@ -26,7 +26,12 @@ test('a token that the same keys signed under another issuer is invalid', async 
   const data = mkdtempSync(join(tmpdir(), 'signet-issuer-'));
   const { accessToken } = await one.tokens(await one.createAgent());
   const renamed = await startService({
-    env: { SIGNET_PUBLIC_URL: 'https://signet.example', SIGNET_DATA_DIR: await copyOf(one, data) },
+    env: {
+      SIGNET_PUBLIC_URL: 'https://signet.example',
+      SIGNET_DATA_DIR: await copyOf(one, data),
+      // Where it is no file in that folder, the two share it.
+      ...one.databaseEnv,
+    },
   });
   try {
     assert.deepEqual(await publishedKeys(renamed), await publishedKeys(one));

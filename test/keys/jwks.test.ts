@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { currentDatabase } from '../databases.ts';
 import { startService, type TestService } from '../harness.ts';
 
 let service: TestService;
@@ -33,14 +34,29 @@ test('GET /.well-known/jwks.json 200: each kid is the RFC 7638 thumbprint of its
   assert.equal(new Set(keys.map(({ kid }) => kid)).size, keys.length);
 });
 
-test('private keys and client secrets never stand in plain text in the data folder', async () => {
+function storedFiles(): Buffer[] {
+  const files = readdirSync(service.dataDir).filter((name) => name.startsWith('signet.db'));
+  assert.ok(files.includes('signet.db') && files.includes('signet.db-wal'), files.join());
+  return files.map((name) => readFileSync(join(service.dataDir, name)));
+}
+
+async function storedRows(): Promise<Buffer[]> {
+  const stored: Buffer[] = [];
+  for (const { name } of await service.query(
+    "select tablename as name from pg_tables where schemaname = 'public'",
+  )) {
+    const rows = await service.query(`select row(one.*)::text as row from ${name} as one`);
+    stored.push(...rows.map(({ row }) => Buffer.from(String(row))));
+  }
+  return stored;
+}
+
+test('private keys and client secrets never stand in plain text in the database', async () => {
   const agent = await service.createAgent();
   const { refreshToken } = await service.tokens(agent);
   await service.call('POST', '/api/keys/rotate', { admin: true });
-  const files = readdirSync(service.dataDir).filter((name) => name.startsWith('signet.db'));
-  assert.ok(files.includes('signet.db') && files.includes('signet.db-wal'), files.join());
   const { body } = await jwks();
-  const stored = files.map((name) => readFileSync(join(service.dataDir, name)));
+  const stored = currentDatabase() === 'SQLite' ? storedFiles() : await storedRows();
   assert.ok(
     stored.some((bytes) => bytes.includes(body.keys[0].n)),
     'the scan reads what is stored',

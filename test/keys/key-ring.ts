@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqlite, type SqliteDatabase } from '../../src/db/sqlite.ts';
+import { rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { toConfig } from '../../src/config.ts';
+import type { Database } from '../../src/db/database.ts';
 import { type MasterKey, toMasterKey } from '../../src/encryption.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
 import { createSigner } from '../../src/keys/signer.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { TestClock } from '../clock.ts';
+import { createTestDatabase, temporaryFolder } from '../databases.ts';
 
 export const ROTATION = 90 * 86_400_000;
 export const LONGEST_TOKEN = 3_600_000;
 
 export interface OpenRing {
   clock: TestClock;
-  database: SqliteDatabase;
+  database: Database;
   masterKey: MasterKey;
   ring: KeyRing;
   /** Another ring on the same database, as another process would have. */
@@ -25,8 +27,9 @@ export const newMasterKey = (): MasterKey => toMasterKey(randomBytes(32).toStrin
 
 /** A key ring on a database of its own, without a service around it. */
 export async function openRing(): Promise<OpenRing> {
-  const folder = mkdtempSync(join(tmpdir(), 'signet-keys-'));
-  const database = await openSqlite(join(folder, 'signet.db'));
+  const folder = temporaryFolder();
+  const place = await createTestDatabase(folder);
+  const { database } = await openDatabase(toConfig({ SIGNET_DATA_DIR: folder, ...place.env }).database);
   const clock = new TestClock();
   const masterKey = newMasterKey();
   const another = async (key = masterKey) => {
@@ -49,6 +52,7 @@ export async function openRing(): Promise<OpenRing> {
     another,
     async close() {
       await database.close();
+      await place.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };

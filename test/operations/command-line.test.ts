@@ -8,9 +8,7 @@ import { type ChildFolder, childFolder, runChild, startChild } from '../child.ts
 import { send } from '../harness.ts';
 
 const folders: ChildFolder[] = [];
-after(() => {
-  for (const folder of folders) folder.remove();
-});
+after(() => Promise.all(folders.map((folder) => folder.remove())));
 
 function newFolder(): ChildFolder {
   const folder = childFolder();

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { startService, type TestService } from '../harness.ts';
 
@@ -82,13 +80,11 @@ test('GET /metrics: the lag of the event loop and the memory of the process are 
 });
 
 test('GET /health and /readyz 503, /livez 200: the database does not answer', async () => {
-  const other = new DatabaseSync(join(service.dataDir, 'signet.db'));
-  other.exec('alter table service_metadata rename to away');
+  await service.query('alter table service_metadata rename to away');
   const answers = await Promise.all(
     ['/health', '/readyz', '/livez'].map((path) => service.call('GET', path)),
   );
-  other.exec('alter table away rename to service_metadata');
-  other.close();
+  await service.query('alter table away rename to service_metadata');
   assert.deepEqual(
     answers.map((answer) => answer.status),
     [503, 503, 200],

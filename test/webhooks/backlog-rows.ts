@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { TestDatabase } from '../databases.ts';
 
 export interface BacklogRows {
   webhookId: string;
@@ -10,49 +9,32 @@ export interface BacklogRows {
   dueAt: number;
 }
 
-const INSERT = `
-  with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < :count)
-  insert into deliveries (id, webhook_id, event_id, event_type, status, attempts, max_attempts,
-    last_attempt_at, next_attempt_at, failure_reason, created_at)
-  select 'delivery_' || printf('%026d', n), :webhookId, :eventId, 'agent.deleted', 'pending', :attempts,
-    :maxAttempts, null, :dueAt, null, :dueAt
-  from numbers`;
-
 const EVENT_ID = `evt_${'0'.repeat(26)}`;
 
-/** Deliveries of one event that wait and are due, straight into the file: by the API it would take minutes. */
-export function insertBacklog(path: string, rows: BacklogRows): void {
-  withDatabase(path, (database) => {
-    const { webhookId, count, attempts, maxAttempts, dueAt } = rows;
-    database.exec('begin immediate');
-    database
-      .prepare("insert into events (id, type, payload, created_at) values (?, 'agent.deleted', ?, ?)")
-      .run(EVENT_ID, JSON.stringify({ id: EVENT_ID, type: 'agent.deleted' }), dueAt);
-    database.prepare(INSERT).run({ webhookId, count, eventId: EVENT_ID, attempts, maxAttempts, dueAt });
-    database.exec('commit');
-  });
+/** Deliveries of one event that wait and are due, straight into the tables: by the API it would take minutes. */
+export async function insertBacklog(query: TestDatabase['query'], rows: BacklogRows): Promise<void> {
+  const { webhookId, count, attempts, maxAttempts, dueAt } = rows;
+  const payload = JSON.stringify({ id: EVENT_ID, type: 'agent.deleted' });
+  await query(`insert into events (id, type, payload, created_at)
+    values ('${EVENT_ID}', 'agent.deleted', '${payload}', ${dueAt})`);
+  // The identifiers have 26 digits, eleven of which count.
+  await query(`
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
+    insert into deliveries (id, webhook_id, event_id, event_type, status, attempts, max_attempts,
+      last_attempt_at, next_attempt_at, failure_reason, created_at)
+    select 'delivery_000000000000000' || substr(cast(100000000000 + n as text), 2), '${webhookId}', '${EVENT_ID}',
+      'agent.deleted', 'pending', ${attempts}, ${maxAttempts}, null, ${dueAt}, null, ${dueAt}
+    from numbers`);
 }
 
 /** How many of a webhook's waiting deliveries a claim has taken at least once. */
-export function countClaimed(path: string, webhookId: string): { claimed: number; waiting: number } {
-  return withDatabase(path, (database) => {
-    const row = database
-      .prepare(
-        `select count(*) as waiting, count(*) filter (where attempts > 0) as claimed from deliveries
-         where webhook_id = ? and status in ('pending', 'retrying')`,
-      )
-      .get(webhookId);
-    return { claimed: Number(row?.['claimed']), waiting: Number(row?.['waiting']) };
-  });
-}
-
-export const databaseOf = ({ dataDir }: { dataDir: string }): string => join(dataDir, 'signet.db');
-
-function withDatabase<Result>(path: string, use: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(path);
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
+export async function countClaimed(
+  query: TestDatabase['query'],
+  webhookId: string,
+): Promise<{ claimed: number; waiting: number }> {
+  const [row] = await query(
+    `select count(*) as waiting, count(*) filter (where attempts > 0) as claimed from deliveries
+     where webhook_id = '${webhookId}' and status in ('pending', 'retrying')`,
+  );
+  return { claimed: Number(row?.['claimed']), waiting: Number(row?.['waiting']) };
 }

@@ -25,7 +25,7 @@ test('POST …/redeliver 409: an event that is no longer kept is not sent again'
   const { body: again } = await asAdmin('POST', `${webhook}/deliveries/${tested.delivery_id}/redeliver`);
   await until(async () => (await deliveriesOf(webhook))[0]?.status === 'delivered');
   service.clock.advance({ days: 2 });
-  await until(async () => allEvents(service).length === 0);
+  await until(async () => (await allEvents(service)).length === 0);
   const { status, body } = await asAdmin('POST', `${webhook}/deliveries/${again.delivery.id}/redeliver`);
   assert.equal(status, 409);
   assert.match(body.error_description, /no longer kept/);

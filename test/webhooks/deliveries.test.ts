@@ -29,7 +29,7 @@ test('GET /api/webhooks/:id/deliveries 200: newest first, each naming its event'
   assert.equal(answer.status, 200);
   assert.deepEqual(typesIn(answer), NEWEST_FIRST);
   assert.equal('next_cursor' in answer.body, false);
-  const written = allEvents(service).map(({ id }) => id);
+  const written = (await allEvents(service)).map(({ id }) => id);
   assert.deepEqual(member(answer, 'event_id'), written.toReversed());
   for (const field of ['id', 'status', 'attempts', 'last_attempt_at', 'created_at']) {
     assert.ok(field in answer.body.deliveries[0], field);

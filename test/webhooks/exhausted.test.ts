@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../harness.ts';
-import { databaseOf, insertBacklog } from './backlog-rows.ts';
+import { insertBacklog } from './backlog-rows.ts';
 import { answer, startReceiver } from './faults/receiver.ts';
 import { createHook, listDeliveries, until } from './faults/scene.ts';
 
@@ -13,7 +13,7 @@ test('deliveries whose attempts a crash used up end dead at once, however many, 
     await receiver.close();
   });
   const hook = await createHook(service, receiver.url, 2);
-  insertBacklog(databaseOf(service), {
+  await insertBacklog(service.query, {
     webhookId: hook.id,
     count: 20,
     attempts: 2,

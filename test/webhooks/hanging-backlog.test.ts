@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startService, type TestService } from '../harness.ts';
-import { countClaimed, databaseOf, insertBacklog } from './backlog-rows.ts';
+import { countClaimed, insertBacklog } from './backlog-rows.ts';
 import { answer, hang, type Receiver, startReceiver } from './faults/receiver.ts';
 import { createHook, type Hook, listDeliveries, until } from './faults/scene.ts';
 
@@ -48,7 +48,7 @@ async function assertAllHear(expected: number): Promise<void> {
 test(`beside ${WAITING} deliveries that wait for a receiver that hangs, ${HEALTHY} webhooks get theirs as they did without`, async () => {
   await service.call('PUT', deaf.path, { admin: true, json: { is_active: false } });
   await assertAllHear(EVENTS);
-  insertBacklog(databaseOf(service), {
+  await insertBacklog(service.query, {
     webhookId: deaf.id,
     count: WAITING,
     attempts: 0,
@@ -60,7 +60,7 @@ test(`beside ${WAITING} deliveries that wait for a receiver that hangs, ${HEALTH
 
   // No more than the slots of one webhook has left the database: the rest is not held in memory.
   await until(() => hanging.seen.length === SLOTS, 'the requests that hang');
-  const { claimed, waiting } = countClaimed(databaseOf(service), deaf.id);
+  const { claimed, waiting } = await countClaimed(service.query, deaf.id);
   assert.equal(claimed, SLOTS);
   assert.equal(waiting, WAITING + EVENTS);
   assert.equal(hanging.seen.length, SLOTS);

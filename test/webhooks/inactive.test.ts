@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
 import { assertError } from '../assert-error.ts';
 import { startService, type TestService } from '../harness.ts';
@@ -87,26 +85,23 @@ test('deleting a webhook fails what waits as webhook_deleted, and nothing more i
   const { id } = await hook.newest('retrying');
   const sent = listener.received.length;
   assert.equal((await hook.call('DELETE')).status, 204);
-  await until('the end of what waited', () => {
+  await until('the end of what waited', async () => {
     service.clock.advance({ minutes: 1 });
-    return stored(id)?.['status'] === 'failed';
+    return (await stored(id))?.['status'] === 'failed';
   });
-  assert.deepEqual({ ...stored(id) }, { status: 'failed', failure_reason: 'webhook_deleted', attempts: 1 });
+  assert.deepEqual(
+    { ...(await stored(id)) },
+    { status: 'failed', failure_reason: 'webhook_deleted', attempts: 1 },
+  );
   assert.equal(listener.received.length, sent);
   assertError(await hook.call('GET', '/deliveries'), 404, 'not_found');
   assertError(await hook.call('GET', `/deliveries/${id}`), 404, 'not_found');
 });
 
 /** What no path shows any more. */
-function stored(deliveryId: string) {
-  const database = new DatabaseSync(join(service.dataDir, 'signet.db'), { readOnly: true });
-  try {
-    return database
-      .prepare('select status, failure_reason, attempts from deliveries where id = ?')
-      .get(deliveryId);
-  } finally {
-    database.close();
-  }
+async function stored(deliveryId: string) {
+  const sql = `select status, failure_reason, attempts from deliveries where id = '${deliveryId}'`;
+  return (await service.query(sql))[0];
 }
 
 test('a change of max_retries holds for later deliveries; what waits keeps its own', async () => {

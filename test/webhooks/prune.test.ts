@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { assertError } from '../assert-error.ts';
 import { startService, type TestService } from '../harness.ts';
@@ -17,18 +15,14 @@ after(async () => {
   await listener.close();
 });
 
-function rows(): Record<string, number> {
-  const database = new DatabaseSync(join(service.dataDir, 'signet.db'), { readOnly: true });
-  try {
-    const count = (table: string) => Number(database.prepare(`select count(*) n from ${table}`).get()?.['n']);
-    return {
-      events: count('events'),
-      deliveries: count('deliveries'),
-      attempts: count('delivery_attempts'),
-    };
-  } finally {
-    database.close();
-  }
+async function rows(): Promise<Record<string, number>> {
+  const count = async (table: string) =>
+    Number((await service.query(`select count(*) as n from ${table}`))[0]?.['n']);
+  return {
+    events: await count('events'),
+    deliveries: await count('deliveries'),
+    attempts: await count('delivery_attempts'),
+  };
 }
 
 test('deliveries, their attempts and their events go after 30 days, and not before', async () => {
@@ -38,16 +32,16 @@ test('deliveries, their attempts and their events go after 30 days, and not befo
   service.clock.advance({ days: 1 });
   await service.createAgent();
   const younger = await hook.newest('delivered');
-  assert.deepEqual(rows(), { events: 2, deliveries: 2, attempts: 2 });
+  assert.deepEqual(await rows(), { events: 2, deliveries: 2, attempts: 2 });
   service.clock.advance({ days: 29 });
-  await until('the first to go', () => rows()['events'] === 1);
-  assert.deepEqual(rows(), { events: 1, deliveries: 1, attempts: 1 });
+  await until('the first to go', async () => (await rows())['events'] === 1);
+  assert.deepEqual(await rows(), { events: 1, deliveries: 1, attempts: 1 });
   assert.deepEqual(await hook.deliveries(), [younger]);
-  await until('the second to go', () => {
+  await until('the second to go', async () => {
     service.clock.advance({ hours: 1 });
-    return rows()['events'] === 0;
+    return (await rows())['events'] === 0;
   });
-  assert.deepEqual(rows(), { events: 0, deliveries: 0, attempts: 0 });
+  assert.deepEqual(await rows(), { events: 0, deliveries: 0, attempts: 0 });
   assert.deepEqual(await hook.deliveries(), []);
   assert.equal((await hook.read()).is_active, true);
 });
@@ -61,9 +55,9 @@ test('what is redelivered as its event goes ends unsent, and the event cannot be
   const { body } = await hook.call('POST', `/deliveries/${first}/redeliver`);
   await hook.newest('retrying');
   await hook.call('PUT', '', { is_active: false });
-  await until('the event to go', () => {
+  await until('the event to go', async () => {
     service.clock.advance({ hours: 1 });
-    return rows()['events'] === 0;
+    return (await rows())['events'] === 0;
   });
   const sent = listener.received.length;
   listener.answer = { status: 200 };

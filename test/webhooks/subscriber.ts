@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { TestService } from '../harness.ts';
 
 export interface WrittenEvent {
@@ -43,8 +41,8 @@ export async function deliveriesOf(service: TestService, webhookId: string): Pro
 }
 
 /** The events of these ids, as the table holds them. */
-function readEvents(service: TestService, ids: readonly string[]): WrittenEvent[] {
-  const payloads = new Map(allEvents(service).map((event) => [event.id, event]));
+async function readEvents(service: TestService, ids: readonly string[]): Promise<WrittenEvent[]> {
+  const payloads = new Map((await allEvents(service)).map((event) => [event.id, event]));
   return ids.map((id) => {
     const event = payloads.get(id);
     if (event === undefined) throw new Error(`there is a delivery of ${id}, but no such event`);
@@ -52,12 +50,7 @@ function readEvents(service: TestService, ids: readonly string[]): WrittenEvent[
   });
 }
 
-export function allEvents({ dataDir }: TestService): WrittenEvent[] {
-  const database = new DatabaseSync(join(dataDir, 'signet.db'), { readOnly: true });
-  try {
-    const rows = database.prepare('select payload from events order by id').all();
-    return rows.map((row) => JSON.parse(String(row['payload'])) as WrittenEvent);
-  } finally {
-    database.close();
-  }
+export async function allEvents({ query }: TestService): Promise<WrittenEvent[]> {
+  const rows = await query('select payload from events order by id');
+  return rows.map((row) => JSON.parse(String(row['payload'])) as WrittenEvent);
 }

