@@ -209,7 +209,7 @@ test('no problem repeats a secret', () => {
     SIGNET_ADMIN_PASSWORD: secret,
     SIGNET_ADMIN_PASWORD: secret,
     SIGNET_MASTER_KEY: secret,
-    SIGNET_DATABASE_URL: `postgres://signet:${secret}@db/signet`,
+    SIGNET_DATABASE_URL: `postgres://signet:${secret}@db`,
     SIGNET_PUBLIC_URL: `https://signet:${secret}@id.example`,
   });
   assert.equal(problems.length, 5);

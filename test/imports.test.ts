@@ -10,6 +10,7 @@ const floors: ReadonlyArray<readonly string[]> = [
   ['events', 'master-key'],
   ['admin', 'agents', 'keys', 'organizations', 'webhooks'],
   ['oauth'],
+  ['open-database'],
   ['config', 'settings'],
   ['http'],
   ['service'],
@@ -32,11 +33,29 @@ test('the environment is read in one place', () => {
   assert.deepEqual(readers, ['src/config.ts']);
 });
 
-test('SQLite is known to src/db, the stores of the hot paths, the wiring and the command line alone', () => {
-  const knowing = files.filter((file) => importsOf(file).some((name) => /db\/sqlite/.test(name)));
-  const isOfStore = (file: string) => file.startsWith('src/db/') || file.endsWith('.store.sqlite.ts');
-  const others = knowing.filter((file) => !isOfStore(file)).sort();
-  assert.deepEqual(others, ['src/cli/backup.ts', 'src/cli/database.ts', 'src/service.ts']);
+for (const [database, allowed] of [
+  ['sqlite', ['src/cli/backup.ts', 'src/cli/database.ts']],
+  // The first knows what an opening needs to be told, the second which URLs can be kept.
+  ['postgres', ['src/open-database.ts', 'src/settings.ts']],
+] as const) {
+  test(`${database} is known to src/db, the stores of the hot paths and what opens it alone`, () => {
+    const knowing = files.filter((file) =>
+      importsOf(file).some((name) => name.startsWith(`src/db/${database}`)),
+    );
+    const isOfStore = (file: string) => file.startsWith('src/db/') || file.endsWith(`.${database}.ts`);
+    assert.deepEqual(knowing.filter((file) => !isOfStore(file)).sort(), allowed);
+  });
+}
+
+test('one half of a hot-path port never knows the other', () => {
+  for (const file of files.filter((name) => /\.(sqlite|postgres)\.ts$/.test(name))) {
+    const other = file.endsWith('.sqlite.ts') ? 'postgres' : 'sqlite';
+    assert.equal(
+      importsOf(file).some((name) => name.includes(other)),
+      false,
+      file,
+    );
+  }
 });
 
 function importsOf(file: string): string[] {

@@ -88,8 +88,9 @@ export const deliveriesRoutes: FastifyPluginAsyncTypebox<DeliveriesDeps> = async
     },
     async ({ params }) => {
       await requireWebhook(database.reader, params.id);
+      // In this order the delivery is never older than its attempts, which another request may be adding to.
+      const attempts = await listAttempts(database.reader, params.delivery_id);
       const delivery = await requireDelivery(database.reader, toKey(params));
-      const attempts = await listAttempts(database.reader, delivery.id);
       return { delivery: { ...toDeliveryView(delivery), attempt_history: attempts.map(toAttemptView) } };
     },
   );
