@@ -1,6 +1,7 @@
 import type { CommitObserver, Database } from './db/database.ts';
 import type { PostgresOptions } from './db/postgres-url.ts';
 import type { TokensStore } from './oauth/tokens.store.ts';
+import type { QueueStore } from './webhooks/queue.store.ts';
 
 export type DatabaseConfig = { kind: 'sqlite'; path: string } | ({ kind: 'postgres' } & PostgresOptions);
 
@@ -8,6 +9,7 @@ export interface OpenedDatabase {
   database: Database;
   /** The hot paths on the same database. */
   tokensStore: TokensStore;
+  queue: QueueStore;
 }
 
 /** Opens what the configuration names, its tables up to date. What the other database needs is not loaded. */
@@ -18,13 +20,19 @@ export function openDatabase(config: DatabaseConfig, onCommit?: CommitObserver):
 async function sqlite(path: string, onCommit?: CommitObserver): Promise<OpenedDatabase> {
   const { openSqlite } = await import('./db/sqlite.ts');
   const { SqliteTokensStore } = await import('./oauth/tokens.store.sqlite.ts');
+  const { SqliteQueueStore } = await import('./webhooks/queue.store.sqlite.ts');
   const database = await openSqlite(path, onCommit);
-  return { database, tokensStore: new SqliteTokensStore(database) };
+  return {
+    database,
+    tokensStore: new SqliteTokensStore(database),
+    queue: new SqliteQueueStore(database),
+  };
 }
 
 async function postgres(options: PostgresOptions, onCommit?: CommitObserver): Promise<OpenedDatabase> {
   const { openPostgres } = await import('./db/postgres.ts');
   const { PostgresTokensStore } = await import('./oauth/tokens.store.postgres.ts');
+  const { PostgresQueueStore } = await import('./webhooks/queue.store.postgres.ts');
   const database = await openPostgres(options, onCommit);
-  return { database, tokensStore: new PostgresTokensStore(database) };
+  return { database, tokensStore: new PostgresTokensStore(database), queue: new PostgresQueueStore() };
 }

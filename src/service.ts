@@ -24,7 +24,6 @@ import { version } from './version.ts';
 import { createAttempts } from './webhooks/attempt.ts';
 import { Backlogs } from './webhooks/backlog.ts';
 import { DeliverWorker } from './webhooks/deliver.worker.ts';
-import { SqliteQueueStore } from './webhooks/queue.store.sqlite.ts';
 import { SLOT_LIMITS } from './webhooks/send-slots.ts';
 import { createSender } from './webhooks/sender.ts';
 import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
@@ -64,7 +63,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
   let afterCommit = () => {};
-  const { database, tokensStore } = await openDatabase(config.database, (transactions, seconds) => {
+  const { database, tokensStore, queue } = await openDatabase(config.database, (transactions, seconds) => {
     metrics.observeCommit(transactions, seconds);
     afterCommit();
   });
@@ -73,7 +72,6 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
-    const queue = new SqliteQueueStore(database);
     const outbox = new Outbox({
       clock,
       ids,

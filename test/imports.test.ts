@@ -35,8 +35,8 @@ test('the environment is read in one place', () => {
 
 for (const [database, allowed] of [
   ['sqlite', ['src/cli/backup.ts', 'src/cli/database.ts']],
-  // The first knows what an opening needs to be told, the second which URLs can be kept.
-  ['postgres', ['src/open-database.ts', 'src/settings.ts']],
+  // The last two know what an opening needs to be told, and which URLs can be kept.
+  ['postgres', ['src/cli/database.ts', 'src/open-database.ts', 'src/settings.ts']],
 ] as const) {
   test(`${database} is known to src/db, the stores of the hot paths and what opens it alone`, () => {
     const knowing = files.filter((file) =>

@@ -1,6 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../config.ts';
 import { backupSqlite } from '../db/sqlite-backup.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { existingSqliteFile } from './database.ts';
@@ -17,9 +16,11 @@ export async function backUp(
   { loadConfig }: Pick<CommandDeps, 'loadConfig'>,
   { file, isForced }: Request,
 ): Promise<Outcome> {
-  const config = loadConfig();
-  refusePostgres(config);
-  const source = existingSqliteFile(config);
+  const { database } = loadConfig();
+  if (database.kind === 'postgres') {
+    throw new CommandFailure('unsupported', 'The database is PostgreSQL: back it up with pg_dump.');
+  }
+  const source = existingSqliteFile(database.path);
   const target = resolve(file);
   refuseBadPlace(target, source);
   if (existsSync(target) && !isForced) {
@@ -35,11 +36,6 @@ The master key is not in it, and without that key the copy cannot be used. Keep 
 `,
     json: { source, file: target, bytes, includes_master_key: false },
   };
-}
-
-function refusePostgres({ databasePath }: Config): void {
-  if (!/^postgres(ql)?:/.test(databasePath)) return;
-  throw new CommandFailure('unsupported', 'The database is PostgreSQL: back it up with pg_dump.');
 }
 
 function refuseBadPlace(target: string, source: string): void {

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { allMigrations, migrate, pendingMigrations } from '../db/migrate.ts';
+import { connectPostgres } from '../db/postgres.ts';
+import { migrateServer } from '../db/postgres-open.ts';
 import { SqliteDatabase } from '../db/sqlite.ts';
 import { CommandFailure } from './failure.ts';
 
 /** Opens the configured database beside whatever serves it. Its tables must be those of this version. */
 export async function withDatabase<T>(config: Config, use: (database: Database) => Promise<T>): Promise<T> {
-  return withOpened(openBeside(config), async (database) => {
+  return withOpened(await openBeside(config), async (database) => {
     const pending = await pendingMigrations(database.reader);
     if (pending.length === 0) return use(database);
     throw new CommandFailure(
@@ -19,25 +21,28 @@ export async function withDatabase<T>(config: Config, use: (database: Database) 
 
 /** What the database lacks; all there is where there is no database yet. */
 export async function findPending(config: Config): Promise<string[]> {
-  if (!existsSync(config.databasePath)) return allMigrations;
-  return withOpened(openBeside(config), ({ reader }) => pendingMigrations(reader));
+  const { database } = config;
+  if (database.kind === 'sqlite' && !existsSync(database.path)) return allMigrations;
+  return withOpened(await openBeside(config), ({ reader }) => pendingMigrations(reader));
 }
 
 /** Makes the database where there is none, and answers what it applied. Nobody may use it meanwhile. */
-export async function applyMigrations(config: Config): Promise<string[]> {
-  return withOpened(new SqliteDatabase(config.databasePath), (database) => database.transaction(migrate));
+export async function applyMigrations({ database: place }: Config): Promise<string[]> {
+  if (place.kind === 'postgres') return migrateServer(place);
+  return withOpened(new SqliteDatabase(place.path), (database) => database.transaction(migrate));
 }
 
-export function existingSqliteFile({ databasePath }: Config): string {
-  if (existsSync(databasePath)) return databasePath;
+export function existingSqliteFile(path: string): string {
+  if (existsSync(path)) return path;
   throw new CommandFailure(
     'no_database',
-    `There is no database at ${databasePath}. "signet serve" and "signet migrate" make it.`,
+    `There is no database at ${path}. "signet serve" and "signet migrate" make it.`,
   );
 }
 
-function openBeside(config: Config): Database {
-  return new SqliteDatabase(existingSqliteFile(config), () => {}, 'beside');
+async function openBeside({ database }: Config): Promise<Database> {
+  if (database.kind === 'postgres') return connectPostgres(database);
+  return new SqliteDatabase(existingSqliteFile(database.path), () => {}, 'beside');
 }
 
 async function withOpened<T>(database: Database, use: (database: Database) => Promise<T>): Promise<T> {

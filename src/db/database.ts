@@ -137,6 +137,12 @@ export interface Database {
    * changes to `tx` and to what it answers.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
+   * The same for work that needs no picture of its own of what others do meanwhile, since each of its statements is
+   * right by itself: claims, settlements, batches. It never waits for others in vain. Where transactions take turns
+   * anyway there is no difference.
+   */
+  readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /** Rejects where the database does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -9,5 +9,5 @@ export async function inSteps(
   step: (tx: Queries, limit: number) => Promise<number>,
 ): Promise<void> {
   let rows = ROWS_PER_STEP;
-  while (rows === ROWS_PER_STEP) rows = await database.transaction((tx) => step(tx, ROWS_PER_STEP));
+  while (rows === ROWS_PER_STEP) rows = await database.readCommitted((tx) => step(tx, ROWS_PER_STEP));
 }

@@ -4,12 +4,6 @@ import type { Queries, Tables } from './database.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
 import { isConnectionLost, NoConnection, translate } from './postgres-errors.ts';
 
-/** One text, sent under one name: the server parses and plans it once for each connection. */
-export interface Statement {
-  name: string;
-  text: string;
-}
-
 /** What the parameters of a hot statement can be. */
 export type Value = string | number | null | readonly (string | number | null)[];
 
@@ -22,23 +16,26 @@ interface Client {
 export class PostgresConnection {
   readonly #client: Client;
   readonly #giveBack: (isBroken: boolean) => void;
-  readonly #hasNames: boolean;
+  readonly #names: StatementNames | null;
   #isBroken = false;
 
-  constructor(client: Client, options: { hasNames: boolean; giveBack: (isBroken: boolean) => void }) {
+  constructor(
+    client: Client,
+    options: { names: StatementNames | null; giveBack: (isBroken: boolean) => void },
+  ) {
     this.#client = client;
-    this.#hasNames = options.hasNames;
+    this.#names = options.names;
     this.#giveBack = options.giveBack;
   }
 
   async query(text: string, values: readonly unknown[] = []) {
-    return this.#send({ text, values: values.map(toParameter) });
+    const name = this.#names?.of(text);
+    const query = { text, values: values.map(toParameter) };
+    return this.#send(name === undefined ? query : { ...query, name });
   }
 
-  async run<Row>({ name, text }: Statement, values: readonly Value[]): Promise<Row[]> {
-    const query = { text, values: values.map(toParameter) };
-    const { rows } = await this.#send(this.#hasNames ? { ...query, name } : query);
-    return rows as Row[];
+  async run<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
+    return (await this.query(text, values)).rows as Row[];
   }
 
   /** For queries by Kysely on this connection; it does not release it. */
@@ -69,17 +66,33 @@ export class PostgresConnection {
   }
 }
 
+const MOST_NAMES = 500;
+const IS_NAMED = /^\s*(select|with|insert|update|delete)\b/i;
+
+/** A text is sent under one name: the server parses and plans it once for each connection, not each time. */
+class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= MOST_NAMES || !IS_NAMED.test(text)) return known;
+    const name = `signet_${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
 export const kyselyOver = (connect: () => Promise<PostgresPoolClient>): Queries =>
   new Kysely<Tables>({ dialect: new SignetPostgresDialect(connect) });
 
 /** A fixed number of connections that requests take turns on; waiting for one has an end. */
 export class PostgresPool {
   readonly #pool: pg.Pool;
-  readonly #hasNames: boolean;
+  readonly #names: StatementNames | null;
 
   constructor(config: pg.PoolConfig, { hasNames }: { hasNames: boolean }) {
     this.#pool = new pg.Pool({ ...config, types });
-    this.#hasNames = hasNames;
+    this.#names = hasNames ? new StatementNames() : null;
     // A connection that breaks is dropped by the pool; whoever uses it at that moment learns it from his query.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => client.on('error', () => {}));
@@ -89,7 +102,7 @@ export class PostgresPool {
     try {
       const client = await this.#pool.connect();
       return new PostgresConnection(client, {
-        hasNames: this.#hasNames,
+        names: this.#names,
         giveBack: (isBroken) => client.release(isBroken),
       });
     } catch (error) {

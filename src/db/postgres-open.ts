@@ -9,14 +9,27 @@ const OLDEST_VERSION = 140_000;
 /** "Signet", as one number: whoever migrates holds the advisory lock of it. */
 const MIGRATION_LOCK = 0x53_69_67_6e_65_74;
 
-/** Sees that the server can be used, migrates, and says whether connections to it are encrypted. */
+/** Sees that the server can be used, and says whether connections to it are encrypted. */
 export async function openServer({ url }: PostgresOptions): Promise<{ isEncrypted: boolean }> {
+  const { isEncrypted } = await atServer(url, async () => {});
+  return { isEncrypted };
+}
+
+/** Brings the tables up to date and answers what was applied. */
+export async function migrateServer({ url }: PostgresOptions): Promise<string[]> {
+  return (await atServer(url, migrateWithin)).value;
+}
+
+/** On a connection of its own, to a server that can be used. */
+async function atServer<T>(
+  url: string,
+  run: (client: pg.Client) => Promise<T>,
+): Promise<{ isEncrypted: boolean; value: T }> {
   try {
     const { client, isEncrypted } = await connect(url);
     try {
       await requireVersion(client);
-      await migrateWithin(client);
-      return { isEncrypted };
+      return { isEncrypted, value: await run(client) };
     } finally {
       await client.end().catch(() => {});
     }
@@ -60,13 +73,14 @@ async function requireVersion(client: pg.Client): Promise<void> {
  * All of it in one transaction: a crash leaves the database as it was. Of instances that start at once one migrates,
  * and the others wait for its lock, for as long as it takes, and then find nothing to do.
  */
-async function migrateWithin(client: pg.Client): Promise<void> {
-  const connection = new PostgresConnection(client, { hasNames: false, giveBack: () => {} });
+async function migrateWithin(client: pg.Client): Promise<string[]> {
+  const connection = new PostgresConnection(client, { names: null, giveBack: () => {} });
   await connection.query('begin isolation level read committed');
   await connection.query('set local statement_timeout = 0');
   await connection.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-  await migrate(connection.queries());
+  const applied = await migrate(connection.queries());
   await connection.query('commit');
+  return applied;
 }
 
 /** What stops the start, in sentences that say what to do. Never the URL, which has a password in it. */

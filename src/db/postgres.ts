@@ -1,13 +1,7 @@
 import type { CommitObserver, Database, Queries } from './database.ts';
-import {
-  kyselyOver,
-  type PostgresConnection,
-  PostgresPool,
-  type Statement,
-  type Value,
-} from './postgres-connection.ts';
+import { kyselyOver, type PostgresConnection, PostgresPool, type Value } from './postgres-connection.ts';
 import { CommitUnknown, isConflict, isConnectionLost } from './postgres-errors.ts';
-import { openServer } from './postgres-open.ts';
+import { migrateServer, openServer } from './postgres-open.ts';
 import { type PostgresOptions, poolConfig } from './postgres-url.ts';
 import { Retries } from './retry.ts';
 
@@ -16,17 +10,20 @@ export async function openPostgres(
   options: PostgresOptions,
   onCommit?: CommitObserver,
 ): Promise<PostgresDatabase> {
+  await migrateServer(options);
+  return connectPostgres(options, onCommit);
+}
+
+/** Opens it as it is. */
+export async function connectPostgres(
+  options: PostgresOptions,
+  onCommit?: CommitObserver,
+): Promise<PostgresDatabase> {
   const { isEncrypted } = await openServer(options);
   const pool = new PostgresPool(poolConfig(options, { isEncrypted }), {
     hasNames: options.hasNamedStatements,
   });
   return new PostgresDatabase(pool, onCommit);
-}
-
-/** Runs hot statements inside a transaction, beside the queries of Kysely. */
-export interface HotTransaction {
-  tx: Queries;
-  query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>;
 }
 
 /**
@@ -49,15 +46,12 @@ export class PostgresDatabase implements Database {
     return this.#transaction('serializable', (connection) => work(connection.queries()));
   }
 
-  /** A transaction of which each statement sees what is committed before it. `work` may run more than once. */
-  readCommitted<T>(work: (hot: HotTransaction) => Promise<T>): Promise<T> {
-    return this.#transaction('read committed', (connection) =>
-      work({ tx: connection.queries(), query: (statement, values) => connection.run(statement, values) }),
-    );
+  readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#transaction('read committed', (connection) => work(connection.queries()));
   }
 
   /** One statement that writes, committed as it ends. */
-  async write<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+  async write<Row>(statement: string, values: readonly Value[]): Promise<Row[]> {
     const started = performance.now();
     const rows = await this.#retries.run(() =>
       this.#onConnection((connection) => connection.run<Row>(statement, values).catch(asCommit)),
@@ -67,7 +61,7 @@ export class PostgresDatabase implements Database {
   }
 
   /** One statement that reads what is committed. */
-  read<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+  read<Row>(statement: string, values: readonly Value[]): Promise<Row[]> {
     return this.#retries.run(() =>
       this.#onConnection((connection) => connection.run<Row>(statement, values)),
     );

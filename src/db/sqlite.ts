@@ -66,6 +66,10 @@ export class SqliteDatabase implements Database {
     return this.#commits.run(() => work(this.#writer));
   }
 
+  readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
   async ping(): Promise<void> {
     translated(() => this.prepareRead('select 1 from service_metadata').get());
   }

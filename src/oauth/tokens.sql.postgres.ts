@@ -1,4 +1,3 @@
-import type { Statement } from '../db/postgres-connection.ts';
 import { CLIENT_COLUMNS } from './tokens.store.rows.ts';
 
 /**
@@ -10,9 +9,7 @@ import { CLIENT_COLUMNS } from './tokens.store.rows.ts';
  * an update alone sees, once it has waited for a row, what became of it. So a claim is an update.
  */
 
-export const FIND_CLIENTS: Statement = {
-  name: 'signet_find_clients',
-  text: `select ${CLIENT_COLUMNS}, organizations.jwt_expiry_secs, living.secrets
+export const FIND_CLIENTS = `select ${CLIENT_COLUMNS}, organizations.jwt_expiry_secs, living.secrets
     from unnest($1::text[], $2::bigint[]) with ordinality as wanted (client_id, now, place)
     left join agents on agents.client_id = wanted.client_id
     left join organizations on organizations.id = agents.organization_id
@@ -22,12 +19,9 @@ export const FIND_CLIENTS: Statement = {
       from client_secrets
       where agent_id = coalesce(agents.id, '') and (expires_at is null or expires_at > wanted.now)
     ) as living
-    order by wanted.place`,
-};
+    order by wanted.place`;
 
-export const FIND_REFRESH_TOKENS: Statement = {
-  name: 'signet_find_refresh_tokens',
-  text: `select refresh_tokens.*, client_secrets.expires_at as secret_expires_at, ${CLIENT_COLUMNS},
+export const FIND_REFRESH_TOKENS = `select refresh_tokens.*, client_secrets.expires_at as secret_expires_at, ${CLIENT_COLUMNS},
       organizations.jwt_expiry_secs, revoked_tokens.id as revoked_id
     from unnest($1::bigint[]) with ordinality as wanted (id, place)
     left join (refresh_tokens join client_secrets on client_secrets.id = refresh_tokens.client_secret_id)
@@ -35,17 +29,13 @@ export const FIND_REFRESH_TOKENS: Statement = {
     left join agents on agents.id = client_secrets.agent_id
     left join organizations on organizations.id = agents.organization_id
     left join revoked_tokens on revoked_tokens.id = refresh_tokens.grant_id
-    order by wanted.place`,
-};
+    order by wanted.place`;
 
-export const FIND_STATES: Statement = {
-  name: 'signet_find_states',
-  text: `select ${CLIENT_COLUMNS},
+export const FIND_STATES = `select ${CLIENT_COLUMNS},
       exists (select from revoked_tokens where id in (wanted.token_id, wanted.grant_id)) as is_revoked
     from unnest($1::text[], $2::text[], $3::text[]) with ordinality as wanted (agent_id, token_id, grant_id, place)
     left join agents on agents.id = wanted.agent_id
-    order by wanted.place`,
-};
+    order by wanted.place`;
 
 const LOCKED = `locked as materialized (
     select id from agents where id = any ($1::text[]) order by id for no key update)`;
@@ -60,9 +50,7 @@ const INSERTED = `inserted as (
 
 const NEXT_ID = "nextval('refresh_tokens_id_seq') as id";
 
-export const ISSUE: Statement = {
-  name: 'signet_issue',
-  text: `with grants as materialized (
+export const ISSUE = `with grants as materialized (
       select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[],
         $8::int[], $9::text[], $10::bigint[]) with ordinality as grants (agent_id, now, used_secret_id,
         client_secret_id, digest, grant_id, sequence, token_epoch, scopes, expires_at, place)),
@@ -81,12 +69,9 @@ export const ISSUE: Statement = {
     ${INSERTED}
     select locked.id is not null as is_present, tokens.id as refresh_token_id
     from grants left join locked on locked.id = grants.agent_id left join tokens on tokens.place = grants.place
-    order by grants.place`,
-};
+    order by grants.place`;
 
-export const CLAIM: Statement = {
-  name: 'signet_claim',
-  text: `with claims as materialized (
+export const CLAIM = `with claims as materialized (
       select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
         $8::int[], $9::int[], $10::text[], $11::bigint[]) with ordinality as claims (agent_id, now, claimed_id,
         remember_until, client_secret_id, digest, grant_id, sequence, token_epoch, scopes, expires_at, place)),
@@ -110,12 +95,8 @@ export const CLAIM: Statement = {
       group by grant_id order by grant_id collate "C"
       on conflict (id) do nothing)
     select tokens.id as refresh_token_id from claims left join tokens on tokens.place = claims.place
-    order by claims.place`,
-};
+    order by claims.place`;
 
-export const REVOKE: Statement = {
-  name: 'signet_revoke',
-  text: `insert into revoked_tokens (id, expires_at)
+export const REVOKE = `insert into revoked_tokens (id, expires_at)
     select id, expires_at from unnest($1::text[], $2::bigint[]) as revoked (id, expires_at) order by id collate "C"
-    on conflict (id) do nothing returning id`,
-};
+    on conflict (id) do nothing returning id`;

@@ -1,7 +1,8 @@
 import { formatScope } from '../agents/scope.ts';
 import type { Queries } from '../db/database.ts';
 import type { PostgresDatabase } from '../db/postgres.ts';
-import type { Statement, Value } from '../db/postgres-connection.ts';
+import type { Value } from '../db/postgres-connection.ts';
+import { columns, runStatement } from '../db/postgres-statement.ts';
 import {
   CLAIM,
   FIND_CLIENTS,
@@ -111,26 +112,18 @@ export class PostgresTokensStore implements TokensStore {
 
   /** Where there is something to publish it is written in the same transaction; where not, the statement is its own. */
   async #write<Row>(batch: {
-    statement: Statement;
+    statement: string;
     values: readonly Value[];
     mayPublish: boolean;
     publishOf: (row: Row, index: number) => ((tx: Queries) => Promise<void>) | null;
   }): Promise<Row[]> {
     if (!batch.mayPublish) return this.#database.write<Row>(batch.statement, batch.values);
-    return this.#database.readCommitted(async ({ tx, query }) => {
-      const rows = await query<Row>(batch.statement, batch.values);
+    return this.#database.readCommitted(async (tx) => {
+      const rows = await runStatement<Row>(tx, batch.statement, batch.values);
       for (const [index, row] of rows.entries()) await batch.publishOf(row, index)?.(tx);
       return rows;
     });
   }
-}
-
-/** An array for each column, for `unnest`. */
-function columns<Item>(
-  items: readonly Item[],
-  members: ReadonlyArray<(item: Item) => string | number | null>,
-): Value[] {
-  return members.map((member) => items.map(member));
 }
 
 const tokenColumns = (tokens: ReadonlyArray<NewRefreshToken | null>): Value[] =>

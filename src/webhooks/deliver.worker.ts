@@ -86,7 +86,7 @@ export class DeliverWorker implements Worker {
     const { database, outbox } = this.#deps;
     const finished: FinishedAttempt[] = [];
     try {
-      const pass = await database.transaction(async (tx) => {
+      const pass = await database.readCommitted(async (tx) => {
         finished.push(...this.#finished.splice(0));
         const hasDeactivated = await settle(this.#deps, tx, finished);
         return { hasDeactivated, ...(await this.#claim(tx)) };
@@ -137,7 +137,7 @@ export class DeliverWorker implements Worker {
     } else if (claimed.length > 0) {
       const { database, clock } = this.#deps;
       const deliveries = claimed.map(({ delivery }) => delivery);
-      await database.transaction((tx) => handBack(tx, deliveries, clock.now()));
+      await database.readCommitted((tx) => handBack(tx, deliveries, clock.now()));
     }
     // More of the same webhook may be due behind what was taken.
     if (claimed.length > 0) this.#isWoken = true;

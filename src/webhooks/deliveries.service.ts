@@ -40,7 +40,7 @@ export async function testWebhook(
   });
   const claimed = { ...delivery, eventId: event.id, eventType: event.type, payload: event.payload };
   const finished = await deps.makeAttempt({ webhook, delivery: claimed });
-  const hasDeactivated = await database.transaction((tx) => settle(deps, tx, [finished]));
+  const hasDeactivated = await database.readCommitted((tx) => settle(deps, tx, [finished]));
   if (hasDeactivated) await outbox.reload(database.reader);
   const { exchange } = finished.sent;
   const { outcome } = exchange;

@@ -1,5 +1,6 @@
-import { CompiledQuery, type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Queries, Tables } from '../db/database.ts';
+import { columns, runStatement } from '../db/postgres-statement.ts';
 import type { NewDelivery, NewEvent } from '../events/outbox.ts';
 import type {
   Claim,
@@ -73,7 +74,7 @@ const sql = {
 /** One statement for all there is to do, over arrays. */
 export class PostgresQueueStore implements QueueStore {
   async publish(tx: Queries, event: NewEvent, deliveries: readonly NewDelivery[]): Promise<void> {
-    await run(tx, sql.publish, [
+    await runStatement(tx, sql.publish, [
       event.id,
       event.type,
       event.payload,
@@ -92,7 +93,7 @@ export class PostgresQueueStore implements QueueStore {
   }
 
   async listDue(tx: Queries): Promise<DueWebhook[]> {
-    const rows = await run<Selectable<Tables['webhooks']> & { due_at: number }>(tx, sql.listDue, []);
+    const rows = await runStatement<Selectable<Tables['webhooks']> & { due_at: number }>(tx, sql.listDue, []);
     return rows.map(({ due_at: dueAt, ...row }) => ({ webhook: toWebhook(row), dueAt }));
   }
 
@@ -103,7 +104,7 @@ export class PostgresQueueStore implements QueueStore {
       (claim) => claim.leaseUntil,
       (claim) => claim.limit,
     ]);
-    return run<ClaimedDelivery>(tx, sql.claim, given);
+    return runStatement<ClaimedDelivery>(tx, sql.claim, given);
   }
 
   async settle(tx: Queries, settlements: readonly Settlement[]): Promise<boolean[]> {
@@ -117,13 +118,13 @@ export class PostgresQueueStore implements QueueStore {
       ({ delivery }) => Math.min(delivery.attempts, delivery.maxAttempts),
       ({ next }) => (next.status === 'retrying' ? next.nextAttemptAt : null),
     ]);
-    const settled = await run<{ position: number }>(tx, sql.settle, given);
+    const settled = await runStatement<{ position: number }>(tx, sql.settle, given);
     const positions = new Set(settled.map(({ position }) => position));
     return settlements.map((_, index) => positions.has(index + 1));
   }
 
   async noteSuccesses(tx: Queries, { webhookIds, now, notSince }: SuccessNote): Promise<void> {
-    await run(tx, sql.noteSuccesses, [webhookIds, now, notSince]);
+    await runStatement(tx, sql.noteSuccesses, [webhookIds, now, notSince]);
   }
 
   async #insertAttempts(tx: Queries, settlements: readonly Settlement[]): Promise<void> {
@@ -138,18 +139,6 @@ export class PostgresQueueStore implements QueueStore {
       (attempt) => attempt.error,
       (attempt) => attempt.responseStart,
     ]);
-    await run(tx, sql.insertAttempts, given);
+    await runStatement(tx, sql.insertAttempts, given);
   }
-}
-
-type Cell = string | number | null;
-
-/** Rows as PostgreSQL's `unnest` takes them: an array for each column. */
-function columns<Row>(rows: readonly Row[], cells: ReadonlyArray<(row: Row) => Cell>): Cell[][] {
-  return cells.map((cell) => rows.map(cell));
-}
-
-async function run<Row>(tx: Queries, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const { rows } = await tx.executeQuery<Row>(CompiledQuery.raw(text, [...values]));
-  return rows;
 }

@@ -4,6 +4,7 @@ import { toConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { TokensStore } from '../../src/oauth/tokens.store.ts';
 import { openDatabase } from '../../src/open-database.ts';
+import type { QueueStore } from '../../src/webhooks/queue.store.ts';
 import {
   createTestDatabase,
   type DatabaseKind,
@@ -11,7 +12,6 @@ import {
   temporaryFolder,
   useDatabase,
 } from '../databases.ts';
-import type { QueueStore } from '../../src/webhooks/queue.store.ts';
 
 export interface OpenedDatabase {
   kind: DatabaseKind;

@@ -153,7 +153,7 @@ onPostgres(
       const { database } = opened();
       commits.length = 0;
       await database.transaction((tx) => write(tx, ids.newSortable()));
-      await database.readCommitted(({ tx }) => write(tx, ids.newSortable()));
+      await database.readCommitted((tx) => write(tx, ids.newSortable()));
       await assert.rejects(
         database.transaction(() => Promise.reject(new Error('no'))),
         /no/,

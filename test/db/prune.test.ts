@@ -54,8 +54,9 @@ onEachDatabase((opened) => {
       reader: database.reader,
       ping: () => database.ping(),
       close: () => database.close(),
-      async transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-        const answer = await database.transaction(work);
+      transaction: (work) => database.transaction(work),
+      async readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+        const answer = await database.readCommitted(work);
         deletions.push(Number(answer));
         return answer;
       },
