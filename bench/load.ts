@@ -1,80 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { answerJobs } from './job-process.ts';
+import { quantile } from './table.ts';
 
-/**
- * The load, in a process of its own: answers a line of JSON for each job that it reads, with the requests a second and
- * the latencies that it saw.
- */
-export interface Job {
-  kind: 'tokens' | 'introspections';
+/** The load, in a process of its own: sends what it is told to and answers what it saw. */
+export interface LoadJob {
   origin: string;
   connections: number;
+  /** The end at the latest. */
   milliseconds: number;
-  clients: readonly { clientId: string; clientSecret: string }[];
-  /** The tokens to introspect, each once; fewer than the time allows ends the job. */
-  tokens: readonly string[];
+  requests: readonly LoadRequest[];
+  /** Each request once, or over and over again. */
+  isEndless: boolean;
+  /** A member that every right answer has, and that is neither false nor null. */
+  expects: string;
+  /** Requests on a schedule, whatever the answers; undefined sends the next one as soon as a connection is free. */
+  perSecond?: number;
 }
 
-export interface Outcome {
+export interface LoadRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface LoadOutcome {
+  count: number;
   perSecond: number;
+  /** Milliseconds: from the sending, or from the time in the schedule. */
   p50: number;
   p99: number;
-  /** What the token endpoint answered. */
-  tokens: string[];
+  accessTokens: string[];
+  refreshTokens: string[];
 }
 
-process.on('message', async (job: Job) => process.send?.(await run(job)));
+interface Run {
+  job: LoadJob;
+  pool: Pool;
+  started: number;
+  latencies: number[];
+  accessTokens: string[];
+  refreshTokens: string[];
+}
 
-async function run(job: Job): Promise<Outcome> {
+answerJobs(async (job: LoadJob): Promise<LoadOutcome> => {
   const pool = new Pool(job.origin, { connections: job.connections, pipelining: 1 });
-  const latencies: number[] = [];
-  const tokens: string[] = [];
-  const started = performance.now();
-  let next = 0;
-  async function worker(): Promise<void> {
-    while (performance.now() - started < job.milliseconds) {
-      const index = next++;
-      if (job.kind === 'introspections' && index >= job.tokens.length) return;
-      const sent = performance.now();
-      const answer = await request(pool, job, index);
-      latencies.push(performance.now() - sent);
-      if (answer.access_token !== undefined) tokens.push(answer.access_token);
-    }
-  }
-  await Promise.all(Array.from({ length: job.connections }, worker));
-  const seconds = (performance.now() - started) / 1000;
+  const empty = { latencies: [], accessTokens: [], refreshTokens: [] };
+  const run: Run = { job, pool, started: performance.now(), ...empty };
+  await (job.perSecond === undefined ? sendInTurn(run) : sendOnSchedule(run, job.perSecond));
+  const seconds = (performance.now() - run.started) / 1000;
   await pool.close();
-  latencies.sort((a, b) => a - b);
-  return {
-    perSecond: latencies.length / seconds,
-    p50: quantile(latencies, 0.5),
-    p99: quantile(latencies, 0.99),
-    tokens,
-  };
-}
-
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-
-async function request(pool: Pool, job: Job, index: number) {
-  const { path, body } = job.kind === 'tokens' ? tokenRequest(job, index) : introspection(job, index);
-  const response = await pool.request({ method: 'POST', path, headers: FORM, body });
-  const answer = (await response.body.json()) as { access_token?: string; active?: boolean };
-  const isRight = job.kind === 'tokens' ? answer.access_token !== undefined : answer.active === true;
-  if (!isRight) throw new Error(`${path} answered ${response.statusCode}: ${JSON.stringify(answer)}`);
-  return answer;
-}
-
-function tokenRequest(job: Job, index: number) {
-  const client = job.clients[index % job.clients.length];
-  if (client === undefined) throw new Error('There are no clients to get tokens for.');
-  const form = { client_id: client.clientId, client_secret: client.clientSecret };
-  const body = new URLSearchParams({ grant_type: 'client_credentials', ...form }).toString();
-  return { path: '/oauth/token', body };
-}
-
-const introspection = (job: Job, index: number) => ({
-  path: '/oauth/introspect',
-  body: `token=${job.tokens[index]}`,
+  const { latencies, accessTokens, refreshTokens } = run;
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const count = latencies.length;
+  const quantiles = { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+  return { count, perSecond: count / seconds, ...quantiles, accessTokens, refreshTokens };
 });
 
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+/** A closed loop: each connection waits for its answer and goes on. */
+async function sendInTurn(run: Run): Promise<void> {
+  let next = 0;
+  async function connection(): Promise<void> {
+    while (performance.now() - run.started < run.job.milliseconds) {
+      const request = requestAt(run.job, next++);
+      if (request === undefined) return;
+      await send(run, request, performance.now());
+    }
+  }
+  await Promise.all(Array.from({ length: run.job.connections }, connection));
+}
+
+/** An open loop: a slow answer puts nobody off, so that whoever has to wait behind it is counted as waiting. */
+async function sendOnSchedule(run: Run, perSecond: number): Promise<void> {
+  const all: Promise<void>[] = [];
+  let failure: unknown;
+  const count = Math.floor((perSecond * run.job.milliseconds) / 1000);
+  for (let index = 0; index < count; index++) {
+    const due = run.started + (index * 1000) / perSecond;
+    while (performance.now() < due) await sleep(1);
+    const request = requestAt(run.job, index);
+    if (request === undefined) break;
+    const sent = send(run, request, due).catch((error: unknown) => {
+      failure ??= error;
+    });
+    all.push(sent);
+  }
+  await Promise.all(all);
+  if (failure !== undefined) throw failure;
+}
+
+const requestAt = ({ requests, isEndless }: LoadJob, index: number): LoadRequest | undefined =>
+  requests[isEndless ? index % requests.length : index];
+
+async function send(run: Run, request: LoadRequest, since: number): Promise<void> {
+  const { statusCode, body } = await run.pool.request({ ...request, body: request.body ?? null });
+  const answer = (await body.json()) as Record<string, unknown>;
+  run.latencies.push(performance.now() - since);
+  if (statusCode !== 200 || !answer[run.job.expects]) {
+    throw new Error(`${request.path} answered ${statusCode}: ${JSON.stringify(answer)}`);
+  }
+  if (typeof answer['access_token'] === 'string') run.accessTokens.push(answer['access_token']);
+  if (typeof answer['refresh_token'] === 'string') run.refreshTokens.push(answer['refresh_token']);
+}

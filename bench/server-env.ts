@@ -1,0 +1,10 @@
+import { availableParallelism } from 'node:os';
+
+/** What every server that is measured finds in its environment: the caller's, and that this is production. */
+export const serverEnv = (): Record<string, string | undefined> => ({
+  ...process.env,
+  NODE_ENV: 'production',
+});
+
+/** Signet sizes its own thread pool like this; the peers, which leave it to their operator, get the same. */
+export const THREAD_POOL = { UV_THREADPOOL_SIZE: String(Math.max(4, availableParallelism() + 2)) };
