@@ -96,7 +96,8 @@ export const endlessTokens = ({ tokenRequests }: Contestant) => ({
   expects: 'access_token',
 });
 
-async function mint(load: Bench['load'], signet: Contestant, count: number): Promise<string[]> {
+/** So many tokens, the agents in turn. */
+export async function mint(load: Bench['load'], signet: Contestant, count: number): Promise<string[]> {
   const { tokenRequests } = signet;
   const requests = Array.from({ length: count }, (_, index) => tokenRequests[index % tokenRequests.length]);
   const job = { requests: requests.filter((request) => request !== undefined), expects: 'access_token' };

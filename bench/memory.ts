@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseName, endlessTokens, loadFrom, startLoad, toContestant } from './bench.ts';
+import { databaseName, loadFrom, mint, startLoad, toContestant } from './bench.ts';
 import type { Measure } from './measure.ts';
 import type { BenchOptions } from './options.ts';
 import type { Contestant } from './peers/peer.ts';
@@ -8,6 +8,8 @@ import { readResidentMegabytes } from './usage.ts';
 
 /** Tokens are asked for in steps, so that growth shows. */
 const STEPS = 4;
+/** What the load is told at once. */
+const CHUNK = 10_000;
 
 /** Resident memory of a fresh process on an existing database, and of one that has issued many tokens. */
 export async function measureMemory(database: string, options: BenchOptions): Promise<Measure[]> {
@@ -38,15 +40,14 @@ export async function measureMemory(database: string, options: BenchOptions): Pr
   });
 }
 
-async function whileIssuing(signet: Contestant, options: BenchOptions) {
+async function whileIssuing(signet: Contestant, { connections, memoryTokens }: BenchOptions) {
   const readings: { tokens: number; megabytes: number }[] = [];
   const process = startLoad();
-  const load = loadFrom(process, options);
+  const load = loadFrom(process, { connections });
   let tokens = 0;
   for (let step = 1; step <= STEPS; step++) {
-    const goal = (options.memoryTokens * step) / STEPS;
-    while (tokens < goal)
-      tokens += (await load(signet, { ...endlessTokens(signet), milliseconds: 1000 })).count;
+    const goal = Math.ceil((memoryTokens * step) / STEPS);
+    while (tokens < goal) tokens += (await mint(load, signet, Math.min(CHUNK, goal - tokens))).length;
     readings.push({ tokens, megabytes: readResidentMegabytes(signet.pid) ?? Number.NaN });
   }
   await process.stop();

@@ -18,7 +18,7 @@ export async function measureTokens(bench: Bench): Promise<Measure[]> {
     const rounds = await sampled(bench.options.samples, (index) => takeRound(bench, contestants, index));
     const samplesOf = ({ name }: Contestant) => rounds.flatMap((round) => round.get(name) ?? []);
     return [
-      from(samplesOf(bench.signet))('C, JWTs/s', '', (sample) => sample.calibration.perSecond),
+      ...calibrationMeasures(samplesOf(bench.signet)),
       ...signetMeasures(bench, samplesOf(bench.signet)),
       ...besideFastest(
         samplesOf(bench.signet),
@@ -48,6 +48,14 @@ async function takeSample(bench: Bench, contestant: Contestant): Promise<TokenSa
   );
   await verifyTokens(contestant, outcome.accessTokens);
   return { ...outcome, calibration };
+}
+
+function calibrationMeasures(samples: readonly TokenSample[]): Measure[] {
+  const measure = from(samples);
+  return [
+    measure('C: JWTs/s', '', ({ calibration }) => calibration.perSecond),
+    measure('C: time of one JWT on its core', 'ms', ({ calibration }) => calibration.millisecondsEach),
+  ];
 }
 
 function signetMeasures({ signet: { name }, aims }: Bench, samples: readonly TokenSample[]): Measure[] {
