@@ -47,7 +47,10 @@ export async function startBench(
   const signet = await toContestant(service, `Signet, ${databaseName(place.database)}`);
   const [first, second] = [startLoad(), startLoad()];
   const load = loadFrom(first, options);
-  const { accessTokens } = await load(signet, { ...endlessTokens(signet), milliseconds: 1000 });
+  const { accessTokens } = await load(signet, {
+    ...endlessTokens(signet),
+    milliseconds: options.milliseconds,
+  });
   const calibrator = startCalibrator(accessTokens[0] ?? '');
   return {
     options,
@@ -105,5 +108,5 @@ export async function mint(load: Bench['load'], signet: Contestant, count: numbe
 }
 
 /** Never the URL, which may hold a password. */
-export const databaseName = (database: string): string =>
+const databaseName = (database: string): string =>
   database === 'sqlite' ? `SQLite ${process.versions['sqlite']}` : `PostgreSQL by pg ${packageVersion('pg')}`;

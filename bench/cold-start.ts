@@ -1,38 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseName } from './bench.ts';
 import { from, type Measure, sampled } from './measure.ts';
-import { type BenchClient, tokenRequest } from './requests.ts';
-import {
-  createClients,
-  type SignetOptions,
-  spawnSignet,
-  startSignet,
-  stopSignet,
-  withFolder,
-} from './signet.ts';
+import type { Contestant } from './peers/peer.ts';
+import { type SignetOptions, spawnSignet, stopSignet } from './signet.ts';
 
 const POLL_MILLISECONDS = 2;
 
-/** From the spawn of the process to the first token, on a database that is there already. */
-export async function measureColdStart(database: string, count: number): Promise<Measure[]> {
-  const times = await withFolder(async (folder) => {
-    const client = await prepare({ database, folder });
-    return sampled(count, () => timeToFirstToken({ database, folder }, client));
-  });
-  const name = `Signet, ${databaseName(database)}: process start to first token`;
+/** From the spawn of the process to the first token, on the database that `earlier` has left. */
+export async function measureColdStart(
+  place: SignetOptions,
+  earlier: Contestant,
+  count: number,
+): Promise<Measure[]> {
+  const times = await sampled(count, () => timeToFirstToken(place, earlier));
+  const name = `${earlier.name}: process start to first token`;
   return [from(times)(name, 'ms', (time) => time, { atMost: 500 })];
 }
 
-async function prepare(place: SignetOptions): Promise<BenchClient> {
-  const signet = await startSignet(place);
-  const [client] = await createClients(signet, 1);
-  await signet.stop();
-  if (client === undefined) throw new Error('No agent was made.');
-  return client;
-}
-
-async function timeToFirstToken(place: SignetOptions, client: BenchClient): Promise<number> {
-  const { path, ...init } = tokenRequest('/oauth/token')(client);
+async function timeToFirstToken(place: SignetOptions, { tokenRequests }: Contestant): Promise<number> {
+  const { path = '', ...init } = tokenRequests[0] ?? {};
   const started = performance.now();
   const { child, origin } = await spawnSignet(place);
   try {

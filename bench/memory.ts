@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseName, loadFrom, mint, startLoad, toContestant } from './bench.ts';
+import { loadFrom, mint, startLoad } from './bench.ts';
 import type { Measure } from './measure.ts';
 import type { BenchOptions } from './options.ts';
 import type { Contestant } from './peers/peer.ts';
-import { createClients, startSignet, withFolder } from './signet.ts';
+import { type SignetOptions, startSignet } from './signet.ts';
 import { readResidentMegabytes } from './usage.ts';
 
 /** Tokens are asked for in steps, so that growth shows. */
@@ -11,33 +11,32 @@ const STEPS = 4;
 /** What the load is told at once. */
 const CHUNK = 10_000;
 
-/** Resident memory of a fresh process on an existing database, and of one that has issued many tokens. */
-export async function measureMemory(database: string, options: BenchOptions): Promise<Measure[]> {
+/** Resident memory of a fresh process on the database that `earlier` has left, and while it issues many tokens. */
+export async function measureMemory(
+  place: SignetOptions,
+  earlier: Contestant,
+  options: BenchOptions,
+): Promise<Measure[]> {
   if (process.platform !== 'linux') return [];
-  return withFolder(async (folder) => {
-    const first = await startSignet({ database, folder });
-    await createClients(first, 1);
-    await first.stop();
-    const service = await startSignet({ database, folder });
-    const prefix = `Signet, ${databaseName(database)}: memory`;
-    try {
-      await sleep(options.settleMilliseconds);
-      const idle = readResidentMegabytes(service.pid) ?? Number.NaN;
-      const busy = await whileIssuing(await toContestant(service, ''), options);
-      return [
-        { name: `${prefix}, idle`, unit: 'MB', figures: [idle], aim: { atMost: 100 } },
-        ...busy.map(
-          ({ tokens, megabytes }): Measure => ({
-            name: `${prefix} after ${tokens.toLocaleString('en')} tokens`,
-            unit: 'MB',
-            figures: [megabytes],
-          }),
-        ),
-      ];
-    } finally {
-      await service.stop();
-    }
-  });
+  const { pid, origin, stop } = await startSignet(place);
+  const prefix = `${earlier.name}: memory`;
+  try {
+    await sleep(options.settleMilliseconds);
+    const idle = readResidentMegabytes(pid) ?? Number.NaN;
+    const busy = await whileIssuing({ ...earlier, pid, origin }, options);
+    return [
+      { name: `${prefix}, idle`, unit: 'MB', figures: [idle], aim: { atMost: 100 } },
+      ...busy.map(
+        ({ tokens, megabytes }): Measure => ({
+          name: `${prefix} after ${tokens.toLocaleString('en')} tokens`,
+          unit: 'MB',
+          figures: [megabytes],
+        }),
+      ),
+    ];
+  } finally {
+    await stop();
+  }
 }
 
 async function whileIssuing(signet: Contestant, { connections, memoryTokens }: BenchOptions) {

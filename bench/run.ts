@@ -1,21 +1,21 @@
-import { type Bench, databaseName, startBench } from './bench.ts';
+import { type Bench, startBench } from './bench.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureIntrospections } from './introspections.ts';
 import type { Measure } from './measure.ts';
 import { measureMemory } from './memory.ts';
 import { type BenchOptions, readOptions, type SectionName } from './options.ts';
+import type { Contestant } from './peers/peer.ts';
 import { printProfiles } from './profile.ts';
 import { createReport, type Section, toMarkdown, writeReport } from './report.ts';
 import { measureCosts } from './request-costs.ts';
 import { measureSaturation } from './saturation.ts';
-import { withFolder } from './signet.ts';
+import { type SignetOptions, withFolder } from './signet.ts';
 import { measureLatency } from './token-latency.ts';
 import { measureTokens } from './tokens.ts';
 
 /** Everything that is measured, one database after the other; the peers run beside the first. */
 
-/** On a service that stays up between them. */
-const shared: readonly [SectionName, (bench: Bench) => Promise<Measure[]>][] = [
+const together: readonly [SectionName, (bench: Bench) => Promise<Measure[]>][] = [
   ['tokens', measureTokens],
   ['introspections', measureIntrospections],
   ['saturation', measureSaturation],
@@ -30,46 +30,57 @@ async function main(): Promise<void> {
   let isPinned = true;
   for (const [index, database] of options.databases.entries()) {
     const own = index === 0 ? options : { ...options, peers: [] };
-    isPinned = (await measureShared(database, own, sections)) && isPinned;
-    await measureAlone(database, own, sections);
+    await withFolder(async (folder) => {
+      const place = { database, folder };
+      const { signet, calibrator } = await measureTogether(place, own, sections);
+      await measureAlone(place, signet, own, sections);
+      isPinned &&= calibrator.isPinned;
+    });
   }
   const report = createReport(options, { isPinned, sections });
   writeReport(options.folder, report);
   console.log(toMarkdown(report));
 }
 
-/** Answers whether the calibrator could be pinned. */
-async function measureShared(database: string, options: BenchOptions, sections: Section[]): Promise<boolean> {
-  return withFolder(async (folder) => {
-    const bench = await startBench(options, { database, folder });
-    try {
-      for (const [name, measure] of shared) {
-        await add(sections, { name, database, options }, () => measure(bench));
-      }
-      return bench.calibrator.isPinned;
-    } finally {
-      await bench.stop();
+/** On one service that stays up. */
+async function measureTogether(
+  place: SignetOptions,
+  options: BenchOptions,
+  sections: Section[],
+): Promise<Bench> {
+  const bench = await startBench(options, place);
+  try {
+    for (const [name, measure] of together) {
+      await add(sections, { name, options, signet: bench.signet }, () => measure(bench));
     }
-  });
+    return bench;
+  } finally {
+    await bench.stop();
+  }
 }
 
-/** On services of their own. */
-async function measureAlone(database: string, options: BenchOptions, sections: Section[]): Promise<void> {
-  const { samples } = options;
-  await add(sections, { name: 'start', database, options }, () => measureColdStart(database, samples));
-  await add(sections, { name: 'memory', database, options }, () => measureMemory(database, options));
+/** On services of their own, and the database that is there now. */
+async function measureAlone(
+  place: SignetOptions,
+  signet: Contestant,
+  options: BenchOptions,
+  sections: Section[],
+): Promise<void> {
+  const start = () => measureColdStart(place, signet, options.samples);
+  await add(sections, { name: 'start', options, signet }, start);
+  await add(sections, { name: 'memory', options, signet }, () => measureMemory(place, signet, options));
 }
 
 async function add(
   sections: Section[],
-  { name, database, options }: { name: SectionName; database: string; options: BenchOptions },
+  { name, options, signet }: { name: SectionName; options: BenchOptions; signet: Contestant },
   measure: () => Promise<Measure[]>,
 ): Promise<void> {
   if (!options.only.includes(name)) return;
   const started = performance.now();
   const measures = await measure();
-  sections.push({ name: `${name}, ${databaseName(database)}`, measures });
-  console.error(`${name}, ${databaseName(database)}: ${Math.round((performance.now() - started) / 1000)} s`);
+  sections.push({ name: `${name}: ${signet.name}`, measures });
+  console.error(`${name}: ${signet.name}, ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
 await main();

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 
-/** What every server that is measured finds in its environment: the caller's, and that this is production. */
+/** What every server that is measured finds in its environment: the caller's, but for settings, and production. */
 export const serverEnv = (): Record<string, string | undefined> => ({
-  ...process.env,
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SIGNET_'))),
   NODE_ENV: 'production',
 });
 

@@ -27,7 +27,7 @@ test('the benchmark measures everything beside a peer and writes it down', async
   await promisify(execFile)(process.execPath, [script, ...options]);
 
   const results = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')) as Results;
-  const sections = results.sections.map(({ name }) => name.split(',')[0]);
+  const sections = results.sections.map(({ name }) => name.split(':')[0]);
   const alsoOnLinux = process.platform === 'linux' ? ['costs', 'latency'] : ['latency'];
   for (const name of ['tokens', 'introspections', 'saturation', ...alsoOnLinux, 'start', 'memory']) {
     assert.ok(sections.includes(name), `${name} is missing`);
