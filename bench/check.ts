@@ -16,8 +16,8 @@ import { type Signet, startSignet, withFolder } from './signet.ts';
 const usage = `node bench/check.ts BASE [HEAD]
 
   BASE, HEAD       commits, branches or tags; HEAD is the last commit where it is left out
-  --samples 15     pairs
-  --seconds 1      how long each half of a pair asks for tokens; they are introspected afterwards`;
+  --samples 12     pairs
+  --seconds 2      how long each half of a pair asks for tokens; they are introspected afterwards`;
 
 const CONNECTIONS = 16;
 const LEAST_RATIO = 0.9;
@@ -30,7 +30,7 @@ interface Rates {
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { samples: { type: 'string', default: '15' }, seconds: { type: 'string', default: '1' } },
+    options: { samples: { type: 'string', default: '12' }, seconds: { type: 'string', default: '2' } },
   });
   const [base, head = 'HEAD'] = positionals;
   if (base === undefined || positionals.length > 2) {

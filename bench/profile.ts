@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endlessTokens, type Job, type Loaded, loadFrom, startLoad, toContestant } from './bench.ts';
@@ -34,12 +33,17 @@ const here = join(import.meta.dirname, '..');
 
 export async function printProfiles(options: BenchOptions): Promise<void> {
   const [database = 'sqlite'] = options.databases;
-  const folder = mkdtempSync(join(tmpdir(), 'signet-profile-'));
-  const windows = await withFolder((data) => underProfile({ database, data, profiles: folder }, options));
-  const [name = ''] = readdirSync(folder);
-  const profile = JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile;
+  const kept = join(options.folder, 'latest.cpuprofile');
+  const windows = await withFolder(async (folder) => {
+    const profiles = join(folder, 'profiles');
+    const taken = await underProfile({ database, data: folder, profiles }, options);
+    mkdirSync(options.folder, { recursive: true });
+    copyFileSync(join(profiles, readdirSync(profiles)[0] ?? ''), kept);
+    return taken;
+  });
+  const profile = JSON.parse(readFileSync(kept, 'utf8')) as CpuProfile;
   for (const [path, window] of Object.entries(windows)) printTop(path, profile, window);
-  console.log(`\n${join(folder, name)} opens in the developer tools of Chrome.`);
+  console.log(`\n${kept} opens in the developer tools of Chrome.`);
 }
 
 async function underProfile(

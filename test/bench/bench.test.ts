@@ -10,7 +10,7 @@ import { selfTimes } from '../../bench/profile.ts';
 const folder = mkdtempSync(join(tmpdir(), 'signet-bench-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const SMALLEST = ['--samples', '1', '--seconds', '0.2', '--settle', '0', '--memory-tokens', '4'];
+const SMALLEST = ['--samples', '1', '--seconds', '0.1', '--settle', '0', '--memory-tokens', '4'];
 
 interface Results {
   machine: Record<string, unknown>;
