@@ -31,6 +31,8 @@ export interface LoadOutcome {
   /** Milliseconds: from the sending, or from the time in the schedule. */
   p50: number;
   p99: number;
+  /** By how much the load itself was behind its schedule: part of the latencies, and not the service's. */
+  lateP99: number;
   accessTokens: string[];
   refreshTokens: string[];
 }
@@ -40,6 +42,7 @@ interface Run {
   pool: Pool;
   started: number;
   latencies: number[];
+  lateness: number[];
   accessTokens: string[];
   refreshTokens: string[];
 }
@@ -49,16 +52,25 @@ const pools = new Map<string, Pool>();
 
 answerJobs(async (job: LoadJob): Promise<LoadOutcome> => {
   const pool = poolOf(job);
-  const empty = { latencies: [], accessTokens: [], refreshTokens: [] };
+  const empty = { latencies: [], lateness: [], accessTokens: [], refreshTokens: [] };
   const run: Run = { job, pool, started: performance.now(), ...empty };
   await (job.perSecond === undefined ? sendInTurn(run) : sendOnSchedule(run, job.perSecond));
   const seconds = (performance.now() - run.started) / 1000;
-  const { latencies, accessTokens, refreshTokens } = run;
-  const sorted = latencies.toSorted((a, b) => a - b);
+  const { latencies, lateness, accessTokens, refreshTokens } = run;
   const count = latencies.length;
-  const quantiles = { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+  const quantiles = {
+    p50: quantileOf(latencies, 0.5),
+    p99: quantileOf(latencies, 0.99),
+    lateP99: quantileOf(lateness, 0.99),
+  };
   return { count, perSecond: count / seconds, ...quantiles, accessTokens, refreshTokens };
 });
+
+const quantileOf = (figures: readonly number[], share: number): number =>
+  quantile(
+    figures.toSorted((a, b) => a - b),
+    share,
+  );
 
 function poolOf({ origin, connections }: LoadJob): Pool {
   const key = `${connections} ${origin}`;
@@ -90,6 +102,7 @@ async function sendOnSchedule(run: Run, perSecond: number): Promise<void> {
     while (performance.now() < due) await sleep(1);
     const request = requestAt(run.job, index);
     if (request === undefined) break;
+    run.lateness.push(performance.now() - due);
     const sent = send(run, request, due).catch((error: unknown) => {
       failure ??= error;
     });

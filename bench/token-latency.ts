@@ -12,6 +12,7 @@ export async function measureLatency(bench: Bench): Promise<Measure[]> {
     measure(`${name}: tokens/s asked for`, '', ({ perSecond }) => perSecond),
     measure(`${name}: token at 70 % of the peak, p50`, 'ms', ({ p50 }) => p50),
     measure(`${name}: token at 70 % of the peak, p99`, 'ms', ({ p99 }) => p99),
+    measure('of it the load behind its schedule, p99', 'ms', ({ lateP99 }) => lateP99),
     measure('time of one JWT of C', 'ms', ({ one }) => one),
     measure(`${name}: p99 over the time of one JWT of C`, '×', ({ p99, one }) => p99 / one, { atMost: 6 }),
   ];
@@ -25,5 +26,6 @@ async function takeSample({ signet, options, load, bracketed }: Bench) {
   const { outcome, calibration } = await bracketed(() =>
     load(signet, { ...endlessTokens(signet), milliseconds: 2 * milliseconds, perSecond }),
   );
-  return { perSecond, p50: outcome.p50, p99: outcome.p99, one: calibration.millisecondsEach };
+  const { p50, p99, lateP99 } = outcome;
+  return { perSecond, p50, p99, lateP99, one: calibration.millisecondsEach };
 }

@@ -1,5 +1,6 @@
 import { type Bench, endlessTokens, type Loaded } from './bench.ts';
 import type { Calibration } from './calibrator.ts';
+import { type Commits, commitsSince, readCommits } from './commits.ts';
 import { from, type Measure, medianOf, sampled } from './measure.ts';
 import { type Contestant, startTokenPeer } from './peers/peer.ts';
 import type { BenchClient } from './requests.ts';
@@ -7,6 +8,8 @@ import { verifyTokens } from './verify-tokens.ts';
 
 interface TokenSample extends Loaded {
   calibration: Calibration;
+  /** Of Signet alone. */
+  commits: Commits | null;
 }
 
 /** Tokens a second, Signet and its peers in turn, each sample between two of C; every token is verified. */
@@ -43,11 +46,14 @@ async function takeRound(bench: Bench, contestants: readonly Contestant[], index
 
 async function takeSample(bench: Bench, contestant: Contestant): Promise<TokenSample> {
   const { milliseconds } = bench.options;
+  const isSignet = contestant === bench.signet;
+  const before = isSignet ? await readCommits(contestant) : null;
   const { outcome, calibration } = await bench.bracketed(() =>
     bench.load(contestant, { ...endlessTokens(contestant), milliseconds }),
   );
+  const commits = before === null ? null : commitsSince(before, await readCommits(contestant));
   await verifyTokens(contestant, outcome.accessTokens);
-  return { ...outcome, calibration };
+  return { ...outcome, calibration, commits };
 }
 
 function calibrationMeasures(samples: readonly TokenSample[]): Measure[] {
@@ -63,6 +69,8 @@ function signetMeasures({ signet: { name }, aims }: Bench, samples: readonly Tok
   return [
     ...rates(name, samples, aims.tokensOverC),
     measure(`${name}: main thread per token`, 'µs', mainThreadEach, { atMost: 200 }),
+    measure(`${name}: tokens per commit`, '', ({ count, commits }) => count / (commits?.count ?? 0)),
+    measure(`${name}: share of the time in commits`, '×', shareInCommits),
   ];
 }
 
@@ -81,6 +89,9 @@ function rates(name: string, samples: readonly TokenSample[], aim?: number): Mea
     measure(`${name}: p99`, 'ms', ({ p99 }) => p99),
   ];
 }
+
+const shareInCommits = ({ count, perSecond, commits }: TokenSample): number =>
+  (commits?.seconds ?? 0) / (count / perSecond);
 
 const mainThreadEach = ({ usage, count }: TokenSample): number => (usage?.main ?? Number.NaN) / count;
 
