@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { endlessTokens, loadFrom, startLoad, toContestant } from './bench.ts';
+import { endlessTokens, type Loaded, loadFrom, startLoad, toContestant } from './bench.ts';
 import { from, type Measure, medianOf, sampled, summarize } from './measure.ts';
 import type { Contestant } from './peers/peer.ts';
 import { introspection } from './requests.ts';
@@ -10,27 +10,28 @@ import { type Signet, startSignet, withFolder } from './signet.ts';
 
 /**
  * Whether one commit is slower than another: both run side by side and are loaded in turn, and what counts is the
- * median of the ratios of neighbours. Ends with 1 where the later one has lost more than a tenth on either path.
+ * median of the ratios of neighbours. Ends with 1 where the later one has lost more than a tenth on either path, in
+ * requests a second or in CPU time per request.
  */
 
 const usage = `node bench/check.ts BASE [HEAD]
 
   BASE, HEAD       commits, branches or tags; HEAD is the last commit where it is left out
-  --samples 12     pairs
-  --seconds 2      how long each half of a pair asks for tokens; they are introspected afterwards`;
+  --samples 24     pairs
+  --seconds 1      how long each half of a pair asks for tokens; they are introspected afterwards`;
 
 const CONNECTIONS = 16;
 const LEAST_RATIO = 0.9;
 
-interface Rates {
-  tokens: number;
-  introspections: number;
+interface Half {
+  tokens: Loaded;
+  introspections: Loaded;
 }
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { samples: { type: 'string', default: '12' }, seconds: { type: 'string', default: '2' } },
+    options: { samples: { type: 'string', default: '24' }, seconds: { type: 'string', default: '1' } },
   });
   const [base, head = 'HEAD'] = positionals;
   if (base === undefined || positionals.length > 2) {
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
 async function compare(
   { base, head, folder }: { base: string; head: string; folder: string },
   { samples, milliseconds }: { samples: number; milliseconds: number },
-): Promise<{ base: Rates; head: Rates }[]> {
+): Promise<{ base: Half; head: Half }[]> {
   const services: Signet[] = [];
   const load = startLoad();
   try {
@@ -55,7 +56,7 @@ async function compare(
     }
     const [before, after] = await Promise.all(services.map((service) => toContestant(service, '')));
     if (before === undefined || after === undefined) throw new Error('Two services were to be started.');
-    const measure = (contestant: Contestant) => measureRates(load, contestant, milliseconds);
+    const measure = (contestant: Contestant) => measureHalf(load, contestant, milliseconds);
     await measure(before);
     await measure(after);
     return await sampled(samples, (index) => takePair(measure, { before, after }, index));
@@ -66,7 +67,7 @@ async function compare(
 
 /** Which of the two comes first changes from pair to pair. */
 async function takePair(
-  measure: (contestant: Contestant) => Promise<Rates>,
+  measure: (contestant: Contestant) => Promise<Half>,
   { before, after }: { before: Contestant; after: Contestant },
   index: number,
 ) {
@@ -75,16 +76,16 @@ async function takePair(
   return { base: await measure(before), head };
 }
 
-async function measureRates(
+async function measureHalf(
   process: ReturnType<typeof startLoad>,
   contestant: Contestant,
   milliseconds: number,
-): Promise<Rates> {
+): Promise<Half> {
   const load = loadFrom(process, { connections: CONNECTIONS });
   const tokens = await load(contestant, { ...endlessTokens(contestant), milliseconds });
   const requests = tokens.accessTokens.map(introspection);
   const introspections = await load(contestant, { requests, expects: 'active' });
-  return { tokens: tokens.perSecond, introspections: introspections.perSecond };
+  return { tokens, introspections };
 }
 
 /** The commit's files in a folder of their own, with the packages of this checkout. */
@@ -105,15 +106,20 @@ const git = (...given: string[]): Buffer =>
 const nameOf = (commit: string): string => git('rev-parse', '--short', commit).toString().trim();
 
 /** Prints both paths and answers whether neither has become slower than is allowed. */
-function report(pairs: readonly { base: Rates; head: Rates }[], title: string): boolean {
-  const measure = from(pairs);
-  const measures = [
-    measure('tokens/s', '×', ({ base, head }) => head.tokens / base.tokens),
-    measure('introspections/s', '×', ({ base, head }) => head.introspections / base.introspections),
-  ];
+function report(pairs: readonly { base: Half; head: Half }[], title: string): boolean {
+  const measures = (['tokens', 'introspections'] as const).flatMap((path) => toMeasures(pairs, path));
   console.log(`${title}, ${pairs.length} pairs, at least ${LEAST_RATIO} is right\n`);
   for (const each of measures) console.log(toLine(each));
   return measures.every(({ figures }) => medianOf(figures) >= LEAST_RATIO);
+}
+
+/** Above 1 the later one is faster. CPU time hardly depends on what else the machine does; the rate is what counts. */
+function toMeasures(pairs: readonly { base: Half; head: Half }[], path: keyof Half): Measure[] {
+  const measure = from(pairs);
+  const rate = measure(`${path}/s`, '×', ({ base, head }) => head[path].perSecond / base[path].perSecond);
+  if (process.platform !== 'linux') return [rate];
+  const cost = ({ usage, count }: Loaded) => (usage?.all ?? Number.NaN) / count;
+  return [rate, measure(`CPU of ${path}`, '×', ({ base, head }) => cost(base[path]) / cost(head[path]))];
 }
 
 function toLine({ name, figures }: Measure): string {
