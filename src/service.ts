@@ -27,7 +27,8 @@ import { DeliverWorker } from './webhooks/deliver.worker.ts';
 import { SLOT_LIMITS } from './webhooks/send-slots.ts';
 import { createSender } from './webhooks/sender.ts';
 import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
-import { loadSubscriptions } from './webhooks/webhooks.store.ts';
+import { subscriptions } from './webhooks/webhooks.store.ts';
+import { inTurn } from './workers/in-turn.ts';
 import { every, type Worker } from './workers/worker.ts';
 
 export interface Service {
@@ -63,10 +64,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
   let afterCommit = () => {};
-  const { database, tokensStore, queue } = await openDatabase(config.database, (transactions, seconds) => {
+  const opened = await openDatabase(config.database, (transactions, seconds) => {
     metrics.observeCommit(transactions, seconds);
     afterCommit();
   });
+  const { database, tokensStore, queue, isShared } = opened;
   try {
     const { masterKey, keyRing } = await openKeys(config, { database, clock });
     const administrators = new Administrators({ database, clock, ids });
@@ -76,7 +78,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       clock,
       ids,
       store: queue,
-      loadSubscriptions,
+      subscriptions,
+      shared: isShared ? database : null,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -117,10 +120,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
     });
+    const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
-      ['prune', MINUTE_MILLISECONDS, () => prune({ database, clock })],
-      ['webhook-upkeep', MINUTE_MILLISECONDS, () => keepUp({ database, clock })],
+      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock }))],
+      [
+        'webhook-upkeep',
+        MINUTE_MILLISECONDS,
+        inTurn(turns, 'webhook_upkeep', () => keepUp({ database, clock })),
+      ],
       ['count-backlogs', 5000, () => recountBacklogs({ database, backlogs })],
     ];
     const workers: Worker[] = [
