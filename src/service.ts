@@ -6,7 +6,7 @@ import { Administrators } from './admin/administrators.ts';
 import { generatePassword } from './admin/password.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Database } from './db/database.ts';
+import type { CommitObserver, Database } from './db/database.ts';
 import type { MasterKey } from './encryption.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
@@ -63,10 +63,10 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const clock = outside.clock ?? systemClock;
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
-  let afterCommit = () => {};
-  const opened = await openDatabase(config.database, (transactions, seconds) => {
-    metrics.observeCommit(transactions, seconds);
-    afterCommit();
+  let afterCommit: CommitObserver = () => {};
+  const opened = await openDatabase(config.database, (commit) => {
+    metrics.observeCommit(commit.transactions, commit.seconds);
+    afterCommit(commit);
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
@@ -91,8 +91,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const random = outside.random ?? Math.random;
     const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
     const deliver = new DeliverWorker({ database, clock, queue, outbox, sender, makeAttempt, log });
-    afterCommit = () => {
-      if (outbox.takeNews()) deliver.wake();
+    afterCommit = ({ tx }) => {
+      if (outbox.takeNews(tx)) deliver.wake();
     };
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,

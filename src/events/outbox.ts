@@ -63,7 +63,7 @@ export class Outbox {
   readonly #deps: Deps;
   #subscriptions: readonly Subscription[] = [];
   #version = 0;
-  #hasNews = false;
+  readonly #news = new WeakSet<Queries>();
   readonly #look: (asked: null) => Promise<null>;
 
   constructor(deps: Deps) {
@@ -111,19 +111,17 @@ export class Outbox {
     const event = this.#newEvent(type, data);
     const deliveries = subscribers.map((subscription) => this.#newDelivery(event, subscription));
     await this.#deps.store.publish(tx, event, deliveries);
-    this.noteNews();
+    this.noteNews(tx);
   }
 
   /** To be called in a transaction that writes a delivery by itself. */
-  noteNews(): void {
-    this.#hasNews = true;
+  noteNews(tx: Queries): void {
+    this.#news.add(tx);
   }
 
-  /** Whether deliveries were written since the last call: after a commit, the sign to send them. */
-  takeNews(): boolean {
-    const hadNews = this.#hasNews;
-    this.#hasNews = false;
-    return hadNews;
+  /** Whether what was just committed wrote deliveries: the sign to send them. */
+  takeNews(tx: Queries | null): boolean {
+    return tx !== null && this.#news.delete(tx);
   }
 
   async #catchUp(): Promise<void> {

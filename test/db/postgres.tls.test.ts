@@ -22,7 +22,7 @@ onPostgres((opened) => {
     const database = await openPostgres({ url, connections: 1, hasNamedStatements: true });
     try {
       const sql = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
-      const [row] = await database.read<{ ssl: boolean }>({ name: 'is_encrypted', text: sql }, []);
+      const [row] = await database.read<{ ssl: boolean }>(sql, []);
       return row?.ssl ?? assert.fail();
     } finally {
       await database.close();
