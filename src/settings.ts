@@ -177,7 +177,8 @@ function publicUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
+/** A database as a path or a URL. */
+export function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
   if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresUrl(text) };
   const path = text.replace(/^sqlite:(\/\/)?/, '');
   if (path === '' || /^[a-z]+:\/\//.test(path)) {

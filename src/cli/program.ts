@@ -4,6 +4,7 @@ import { version } from '../version.ts';
 import { addAdmin, changeAdminPassword, listAdmins, removeAdmin } from './admin.ts';
 import { backUp } from './backup.ts';
 import type { CommandDeps, Outcome } from './command.ts';
+import { copy } from './copy.ts';
 import { exitCodes, toFailure } from './failure.ts';
 import { listSigningKeys, rotateSigningKey } from './keys.ts';
 import { bringUpToDate, checkUpToDate } from './migrate.ts';
@@ -71,6 +72,17 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     .addOption(json())
     .action((file: string, options: { force?: true; json?: true }) =>
       report(deps, options, backUp(deps, { file, isForced: options.force === true })),
+    );
+  program
+    .command('copy')
+    .description(
+      'Carry everything to another, empty database: from SQLite to PostgreSQL, back, or to the same kind.',
+    )
+    .argument('<from>', 'path, sqlite:PATH or postgres://…; stop every service on it first')
+    .argument('<to>', 'path, sqlite:PATH or postgres://…; made, or given its tables, where that is needed')
+    .addOption(json())
+    .action((from: string, to: string, options: { json?: true }) =>
+      report(deps, options, copy(deps, { from, to })),
     );
 }
 

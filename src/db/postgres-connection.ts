@@ -127,7 +127,7 @@ export const types: pg.CustomTypesConfig = {
 };
 
 /** PostgreSQL's text has no place for NUL; what stands for an unreadable character stands for it too. */
-function toParameter(value: unknown): unknown {
+export function toParameter(value: unknown): unknown {
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
   return Array.isArray(value) ? value.map(toParameter) : value;
 }
