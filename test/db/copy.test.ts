@@ -2,15 +2,19 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { depsOfProcess } from '../../src/cli/command.ts';
 import { copy } from '../../src/cli/copy.ts';
 import { toFailure } from '../../src/cli/failure.ts';
+import { runCommandLine } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/clock.ts';
 import { toConfig } from '../../src/config.ts';
 import { copyDatabase, copyTables } from '../../src/db/copy.ts';
 import type { CopyTarget } from '../../src/db/copy-end.ts';
 import { tablesToCopy } from '../../src/db/copy-tables.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
 import { openPostgresTarget } from '../../src/db/postgres-copy.ts';
 import { openSqlite, SqliteDatabase } from '../../src/db/sqlite.ts';
 import { openSqliteSource, openSqliteTarget } from '../../src/db/sqlite-copy.ts';
@@ -23,6 +27,7 @@ import {
   type TestDatabase,
   temporaryFolder,
 } from '../databases.ts';
+import { until } from '../webhooks/listener.ts';
 
 const folder = temporaryFolder();
 const created: TestDatabase[] = [];
@@ -283,6 +288,25 @@ test('one file under two names is one database', async () => {
   await assertRefused(run(source, link), { error: 'conflict', sentence: /are the same database/ });
 });
 
+test('a service that starts on a PostgreSQL database waits for the end of a copy into it', async (t) => {
+  const postgres = kinds[1] as Kind;
+  if (!databaseKinds.includes('PostgreSQL')) return t.skip();
+  const { place, query } = await postgres.newPlace();
+  const target = await openTarget(place);
+  let isOpen = false;
+  const starting = openPostgres({ url: place, connections: 1, hasNamedStatements: true }).then((opened) => {
+    isOpen = true;
+    return opened;
+  });
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'";
+  await until('a service that waits', async () => (await query(waiting)).length === 1);
+  assert.equal(isOpen, false);
+  await target.commit();
+  await (await starting).close();
+  await target.close();
+});
+
 test('the rows that lose a NUL on PostgreSQL are counted', async (t) => {
   const postgres = kinds[1] as Kind;
   if (!databaseKinds.includes('PostgreSQL')) return t.skip();
@@ -319,6 +343,19 @@ for (const [what, from, to, sentence] of [
   test(`wrong usage: ${what}, which is not repeated`, () =>
     assertRefused(run(from, to), { error: 'invalid_usage', sentence, exitCode: 2 }));
 }
+
+test('wrong usage: a URL too much, whose password is not repeated', async () => {
+  let told = '';
+  const stderr = new Writable({
+    write(chunk, _encoding, done) {
+      told += chunk;
+      done();
+    },
+  });
+  const given = ['copy', 'a.db', 'b.db', 'postgres://u:secret@h/d'];
+  assert.equal(await runCommandLine({ ...depsOfProcess(), stderr }, given), 2);
+  assert.match(told, /^Too many arguments .+ postgres:\/\/\*\*\*@h\/d\./);
+});
 
 test('a source that is not there is told, and a server that does not answer, without its password', async () => {
   const missing = { error: 'no_database', sentence: /There is no database at/ };
