@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** What becomes of bytes on their way, in both directions. */
+type Way = 'open' | 'stalled' | { delayMilliseconds: number };
+
+/** Stands between the service and its database. */
+export interface Proxy {
+  port: number;
+  /** Stalled: connections are taken, and nothing comes of them until the way is open again. */
+  set(way: Way): void;
+  /** Breaks every connection, without a word. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startProxy(target: { host: string; port: number }): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  let way: Way = 'open';
+  let opened = Promise.resolve();
+  let open = () => {};
+
+  const track = (socket: Socket): Socket => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    return socket.once('close', () => sockets.delete(socket));
+  };
+  const onTheWay = () =>
+    new Transform({
+      async transform(chunk, _encoding, done) {
+        if (typeof way === 'object') await wait(way.delayMilliseconds);
+        while (way === 'stalled') await opened;
+        done(null, chunk);
+      },
+    });
+  const server = createServer((inward) => {
+    const outward = track(connect(target));
+    track(inward).pipe(onTheWay()).pipe(outward);
+    outward.pipe(onTheWay()).pipe(inward);
+    inward.once('close', () => outward.destroy());
+    outward.once('close', () => inward.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const proxy: Proxy = {
+    port: (server.address() as AddressInfo).port,
+    set(next) {
+      if (next === 'stalled') {
+        opened = new Promise((resolve) => {
+          open = resolve;
+        });
+      }
+      way = next;
+      if (next !== 'stalled') open();
+    },
+    cut() {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+    async close() {
+      proxy.set('open');
+      proxy.cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
