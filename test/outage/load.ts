@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { assertEveryKind, assertKept, changeEverything, type Known, type Take } from '../changes.ts';
-import { type Answer, send } from '../harness.ts';
+import type { Answer } from '../harness.ts';
 
 const CALLERS = 12;
 const AFTER_REFUSAL_MILLISECONDS = 20;
@@ -72,7 +72,7 @@ export function assertRefusal({ status, headers, body }: Answer): void {
 export async function assertNothingLost(url: string, load: Load): Promise<void> {
   assertEveryKind(load.known);
   assert.ok(load.longestMilliseconds < LONGEST_MILLISECONDS, `waited ${load.longestMilliseconds} ms`);
-  for (const agent of load.known) await assertKept(url, agent);
+  await Promise.all(load.known.map((agent) => assertKept(url, agent)));
 }
 
 const GIVE_UP_MILLISECONDS = 30_000;
@@ -96,9 +96,3 @@ export function refusals(load: Load, count = 30): Promise<void> {
   const goal = load.refused + count;
   return until(`${count} more refusals`, () => load.refused >= goal);
 }
-
-export const readiness = async (url: string): Promise<Answer[]> =>
-  Promise.all(['/readyz', '/health'].map((path) => send(url, 'GET', path)));
-
-export const isReady = async (url: string): Promise<boolean> =>
-  (await readiness(url)).every(({ status }) => status === 200);

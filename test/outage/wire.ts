@@ -4,21 +4,21 @@ import { Transform } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** What becomes of bytes on their way, in both directions. */
-type Way = 'open' | 'stalled' | { delayMilliseconds: number };
+type Flow = 'open' | 'stalled' | { delayMilliseconds: number };
 
 /** Stands between the service and its database. */
-export interface Proxy {
+export interface Wire {
   port: number;
   /** Stalled: connections are taken, and nothing comes of them until the way is open again. */
-  set(way: Way): void;
+  set(flow: Flow): void;
   /** Breaks every connection, without a word. */
   cut(): void;
   close(): Promise<void>;
 }
 
-export async function startProxy(target: { host: string; port: number }): Promise<Proxy> {
+export async function startWire(target: { host: string; port: number }): Promise<Wire> {
   const sockets = new Set<Socket>();
-  let way: Way = 'open';
+  let flow: Flow = 'open';
   let opened = Promise.resolve();
   let open = () => {};
 
@@ -30,8 +30,8 @@ export async function startProxy(target: { host: string; port: number }): Promis
   const onTheWay = () =>
     new Transform({
       async transform(chunk, _encoding, done) {
-        if (typeof way === 'object') await wait(way.delayMilliseconds);
-        while (way === 'stalled') await opened;
+        if (typeof flow === 'object') await wait(flow.delayMilliseconds);
+        while (flow === 'stalled') await opened;
         done(null, chunk);
       },
     });
@@ -45,7 +45,7 @@ export async function startProxy(target: { host: string; port: number }): Promis
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const proxy: Proxy = {
+  const wire: Wire = {
     port: (server.address() as AddressInfo).port,
     set(next) {
       if (next === 'stalled') {
@@ -53,18 +53,18 @@ export async function startProxy(target: { host: string; port: number }): Promis
           open = resolve;
         });
       }
-      way = next;
+      flow = next;
       if (next !== 'stalled') open();
     },
     cut() {
       for (const socket of sockets) socket.resetAndDestroy();
     },
     async close() {
-      proxy.set('open');
-      proxy.cut();
+      wire.set('open');
+      wire.cut();
       server.close();
       await once(server, 'close');
     },
   };
-  return proxy;
+  return wire;
 }
