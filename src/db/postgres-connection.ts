@@ -2,7 +2,7 @@ import { Kysely, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import type { Queries, Tables } from './database.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
-import { isConnectionLost, isSilence, isUnreachable, NoConnection, translate } from './postgres-errors.ts';
+import { isSilence, isUnreachable, isUseless, NoConnection, translate } from './postgres-errors.ts';
 import { Outage } from './postgres-outage.ts';
 
 /** What the parameters of a hot statement can be. */
@@ -59,7 +59,7 @@ export class PostgresConnection {
     try {
       return await this.#client.query(query);
     } catch (error) {
-      if (isConnectionLost(error)) this.#state = isSilence(error) ? 'silent' : 'broken';
+      if (isUseless(error)) this.#state = isSilence(error) ? 'silent' : 'broken';
       throw translate(error);
     }
   }

@@ -45,11 +45,11 @@ export class PostgresDatabase implements Database {
   }
 
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('serializable', (connection) => work(connection.queries()));
+    return this.#transaction('serializable', work);
   }
 
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('read committed', (connection) => work(connection.queries()));
+    return this.#transaction('read committed', work);
   }
 
   /** One statement that writes, committed as it ends. */
@@ -58,7 +58,7 @@ export class PostgresDatabase implements Database {
     const rows = await this.#retries.run(() =>
       this.#onConnection((connection) => connection.run<Row>(statement, values).catch(asCommit)),
     );
-    this.#onCommit(1, (performance.now() - started) / 1000);
+    this.#onCommit({ transactions: 1, seconds: secondsSince(started), tx: null });
     return rows;
   }
 
@@ -79,13 +79,16 @@ export class PostgresDatabase implements Database {
 
   async #transaction<T>(
     isolation: 'serializable' | 'read committed',
-    work: (connection: PostgresConnection) => Promise<T>,
+    work: (tx: Queries) => Promise<T>,
   ): Promise<T> {
     const started = performance.now();
-    const value = await this.#retries.run(() =>
-      this.#onConnection((connection) => runTransaction(connection, isolation, work)),
+    const { value, tx } = await this.#retries.run(() =>
+      this.#onConnection(async (connection) => {
+        const tx = connection.queries();
+        return { value: await runTransaction(connection, isolation, () => work(tx)), tx };
+      }),
     );
-    this.#onCommit(1, (performance.now() - started) / 1000);
+    this.#onCommit({ transactions: 1, seconds: secondsSince(started), tx });
     return value;
   }
 
@@ -99,15 +102,17 @@ export class PostgresDatabase implements Database {
   }
 }
 
+const secondsSince = (started: number): number => (performance.now() - started) / 1000;
+
 async function runTransaction<T>(
   connection: PostgresConnection,
   isolation: string,
-  work: (connection: PostgresConnection) => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
   await connection.query(`begin isolation level ${isolation}`);
   let value: T;
   try {
-    value = await work(connection);
+    value = await work();
   } catch (error) {
     // What is broken has rolled back by itself. Where this fails too, the release of the connection sees to it.
     if (connection.isUsable) await connection.query('rollback').catch(() => {});

@@ -3,13 +3,14 @@ import { globSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { assertEveryKind, assertKept, changeEverything, type Known } from '../changes.ts';
+import { assertEveryKind, assertKept, type Known } from '../changes.ts';
 import { runChild } from '../child.ts';
 import { databaseKinds } from '../databases.ts';
-import type { Answer, TestAgent } from '../harness.ts';
+import type { TestAgent } from '../harness.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
 import { until } from '../webhooks/faults/scene.ts';
-import { type Instance, type Scene, startScene } from './scene.ts';
+import { startLoad } from './load.ts';
+import { INSTANCES, type Instance, type Scene, startScene } from './scene.ts';
 
 const RACES = 15;
 const CALLERS = 6;
@@ -44,7 +45,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
       .map(({ data }) => data[member]);
 
   test('instances that start at once on an empty database make one set of tables, one administrator, one set of keys', async () => {
-    assert.equal(await count('kysely_migration'), globSync('migrations/*.ts').length);
+    assert.equal(await count('schema_migrations'), globSync('migrations/*.ts').length);
     assert.equal(await count('administrators'), 1);
     assert.equal(await count("signing_keys where status = 'active'"), 1);
     assert.equal(await count("signing_keys where status = 'next'"), 1);
@@ -172,40 +173,24 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     answerHook = (response) => held.push(response);
     const hook = await createHook(instance(0), 'agent.created');
     const known: Known[] = [];
-    let isStopped = false;
-    const callers = Array.from({ length: CALLERS }, async () => {
-      while (!isStopped) {
-        await changeEverything(() => scene.balancer.url, known, acknowledged).catch((error: unknown) => {
-          if (!(error instanceof Unanswered)) throw error;
-        });
-      }
-    });
-    const isEverywhere = () => held.length === UNDER_WAY * scene.instances.length && known.length > CALLERS;
-    await until(isEverywhere, 'deliveries under way at every instance');
-    const [killed, ...left] = scene.instances as [Instance, ...Instance[]];
-    assert.equal((await killed.child.kill('SIGKILL')).signal, 'SIGKILL');
-    answerHook = (response) => response.writeHead(200).end();
-    for (const response of held) answerHook(response);
-    scene.balancer.setTargets(left.map(({ child }) => child.url));
-    const before = known.length;
-    await until(() => known.length > before + CALLERS, 'service by the others');
-    isStopped = true;
-    await Promise.all(callers);
-
+    const load = startLoad(() => scene.balancer.url, known);
+    try {
+      const isEverywhere = () => held.length === UNDER_WAY * INSTANCES && known.length > CALLERS;
+      await until(isEverywhere, 'deliveries under way at every instance');
+      const [killed, ...left] = scene.instances;
+      assert.equal((await killed?.child.kill('SIGKILL'))?.signal, 'SIGKILL');
+      answerHook = (response) => response.writeHead(200).end();
+      for (const response of held) answerHook(response);
+      scene.balancer.setTargets(left.map(({ child }) => child.url));
+      const before = known.length;
+      await until(() => known.length > before + CALLERS, 'service by the others');
+    } finally {
+      await load.stop();
+    }
     assertEveryKind(known);
     await Promise.all(known.map((agent) => assertKept(scene.balancer.url, agent)));
-    await assertDelivered(left[0] as Instance, hook, known);
+    await assertDelivered(instance(1), hook, known);
   });
-
-  /** The one answer of an instance that is no more. */
-  class Unanswered extends Error {}
-
-  async function acknowledged(request: Promise<Answer>, expected: number): Promise<Answer['body']> {
-    const { status, body } = await request;
-    if (status === 502) throw new Unanswered();
-    assert.equal(status, expected, JSON.stringify(body));
-    return body;
-  }
 
   async function assertDelivered(at: Instance, hook: string, known: readonly Known[]): Promise<void> {
     const waiting = `deliveries where webhook_id = '${hook}' and status <> 'delivered'`;

@@ -4,7 +4,7 @@ import { createPostgres } from '../databases.ts';
 import { type Answer, type CallOptions, send, type TestAgent, type TokenSet } from '../harness.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
 
-const INSTANCES = 3;
+export const INSTANCES = 3;
 
 /** One of several processes on one database. */
 export interface Instance {

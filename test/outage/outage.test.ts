@@ -5,7 +5,15 @@ import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
 import { databaseKinds } from '../databases.ts';
 import { type Answer, send } from '../harness.ts';
 import { type Listener, listen } from '../webhooks/listener.ts';
-import { assertNothingLost, assertRefusal, progress, refusals, startLoad, until } from './load.ts';
+import {
+  assertNothingLost,
+  assertRefusal,
+  LONGEST_MILLISECONDS,
+  progress,
+  refusals,
+  startLoad,
+  until,
+} from './load.ts';
 import { type Server, startServer } from './server.ts';
 import { startWire, type Wire } from './wire.ts';
 
@@ -113,6 +121,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     const load = startLoad(child.url);
     await progress(load);
     wire.set('stalled');
+    const began = performance.now();
     const crowd = Array.from({ length: CROWD }, () =>
       send(child.url, 'POST', '/oauth/token', {
         json: { grant_type: 'client_credentials', client_id: 'cid_nobody', client_secret: 'wrong' },
@@ -120,6 +129,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     );
     await refusals(load);
     for (const answer of await Promise.all(crowd)) assertRefusal(answer);
+    assert.ok(performance.now() - began < LONGEST_MILLISECONDS, 'each waited for those before it');
     await assertAway();
     wire.set('open');
     await progress(load);
