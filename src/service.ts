@@ -54,7 +54,7 @@ const MINUTE_MILLISECONDS = 60_000;
 /** How long a stop waits for requests under way before it cuts them off. */
 const FINISH_MILLISECONDS = 8000;
 /** How long clients may take to end their connections to a process that others replace. */
-const GOODBYE_MILLISECONDS = 5000;
+const GOODBYE_MILLISECONDS = 3000;
 
 /** The only wiring: everything is opened and constructed here, in order, and handed what it uses. */
 export async function createService(config: Config, outside: Outside = {}): Promise<Service> {
