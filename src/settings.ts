@@ -41,7 +41,7 @@ export const settings = {
     fallback: '1',
     shape: `1–${MOST_PROCESSES}, or \`auto\``,
     about:
-      'How many processes serve the port; `auto` for as many as there are cores. More than one needs PostgreSQL; with SQLite `auto` means 1. See [architecture](architecture.md#several-processes).',
+      'How many processes serve the port; `auto` for as many as there are cores. More than one needs PostgreSQL; with SQLite `auto` means 1. It helps where cores are idle while one process is busy: signing uses all cores anyway. See [architecture](architecture.md#several-processes).',
   },
   SIGNET_PUBLIC_URL: {
     parse: publicUrl,

@@ -153,7 +153,7 @@ describe('several processes', { skip, concurrency: true }, () => {
       process.kill(workers[0] as number, 'SIGSTOP');
       const { code, signal } = await child.kill('SIGTERM');
       assert.deepEqual([code, signal], [1, null]);
-      assert.deepEqual(workers.filter(isAlive), []);
+      await until('the end of the workers', () => !workers.some(isAlive));
     });
 
     test('a start that cannot succeed ends with one sentence and the exit code 1', async () => {
