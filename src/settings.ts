@@ -20,6 +20,8 @@ export class Problem extends Error {}
 const SPECIFIED_SCOPES = ['read', 'write', 'admin'];
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+export const MOST_PROCESSES = 64;
+
 /** The one table of settings; `docs/configuration.md` is made from it. */
 export const settings = {
   SIGNET_HOST: {
@@ -33,6 +35,13 @@ export const settings = {
     fallback: '8080',
     shape: '1–65535',
     about: 'The TCP port to listen on.',
+  },
+  SIGNET_PROCESSES: {
+    parse: processes,
+    fallback: '1',
+    shape: `1–${MOST_PROCESSES}, or \`auto\``,
+    about:
+      'How many processes serve the port; `auto` for as many as there are cores. More than one needs PostgreSQL; with SQLite `auto` means 1. It helps where cores are idle while one process is busy: signing uses all cores anyway. See [architecture](architecture.md#several-processes).',
   },
   SIGNET_PUBLIC_URL: {
     parse: publicUrl,
@@ -53,7 +62,7 @@ export const settings = {
     fallback: '10',
     shape: '1–100',
     about:
-      'The most connections to PostgreSQL that this instance holds. All instances together must stay below the server’s `max_connections`.',
+      'The most connections to PostgreSQL that each process of this instance holds. All processes of all instances together must stay below the server’s `max_connections`.',
   },
   SIGNET_DATABASE_STATEMENTS: {
     parse: oneOf('named', 'unnamed'),
@@ -157,6 +166,13 @@ function integer(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new Problem(`must be a whole number from ${least} to ${most}, not "${text}".`);
   };
+}
+
+function processes(text: string): number | 'auto' {
+  if (text === 'auto') return text;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= MOST_PROCESSES) return value;
+  throw new Problem(`must be auto, or a whole number from 1 to ${MOST_PROCESSES}, not "${text}".`);
 }
 
 function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice {
