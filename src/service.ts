@@ -79,7 +79,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ids,
       store: queue,
       subscriptions,
-      shared: isShared ? database : null,
+      database,
+      isShared,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -112,7 +113,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       queue,
       makeAttempt,
       version,
-      tokens: coalesceTokens(tokensStore),
+      tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
