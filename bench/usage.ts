@@ -34,3 +34,25 @@ export function readResidentMegabytes(pid: number): number | null {
   const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return (Number(kibibytes) * 1024) / 1e6;
 }
+
+/** CPU time in microseconds of a process and of all that it has started and that still run; 0 without one. */
+export function readTreeUsage(parent: number | undefined): number {
+  if (parent === undefined || process.platform !== 'linux') return 0;
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
+  return [parent, ...children.map(Number)].reduce((sum, pid) => sum + usageOfLiving(pid), 0);
+}
+
+function parentOf(pid: string): number | null {
+  return readIfThere(() => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]));
+}
+
+const usageOfLiving = (pid: number): number => readIfThere(() => readUsage(pid)?.all ?? 0) ?? 0;
+
+/** A process may end while its files are read. */
+function readIfThere<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
