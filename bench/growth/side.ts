@@ -4,7 +4,7 @@ import type { LoadRequest } from '../load.ts';
 import type { Contestant } from '../peers/peer.ts';
 import { introspection, refresh, tokenRequest } from '../requests.ts';
 import { startSignet } from '../signet.ts';
-import { readTreeUsage } from '../usage.ts';
+import { readTreeUsage, treeUsageSince } from '../usage.ts';
 import { type Fill, fillPostgres, fillSqlite } from './fill.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import type { FillSize, Known } from './rows.ts';
@@ -79,7 +79,7 @@ export async function startSide(place: Place, size: FillSize, options: SideOptio
   const load = async (job: Job): Promise<Cost> => {
     const before = readTreeUsage(place.server?.pid);
     const outcome = await loaded(contestant, job);
-    const server = (readTreeUsage(place.server?.pid) - before) / outcome.count;
+    const server = treeUsageSince(before, readTreeUsage(place.server?.pid)) / outcome.count;
     const { usage, count } = outcome;
     return { ...outcome, server, service: usage === null ? Number.NaN : (usage.all - usage.pool) / count };
   };
