@@ -10,6 +10,8 @@ export interface OpenedDatabase {
   /** The hot paths on the same database. */
   tokensStore: TokensStore;
   queue: QueueStore;
+  /** Whether other processes may work on the same database. */
+  isShared: boolean;
 }
 
 /** Opens what the configuration names, its tables up to date. What the other database needs is not loaded. */
@@ -26,6 +28,7 @@ async function sqlite(path: string, onCommit?: CommitObserver): Promise<OpenedDa
     database,
     tokensStore: new SqliteTokensStore(database),
     queue: new SqliteQueueStore(database),
+    isShared: false,
   };
 }
 
@@ -34,5 +37,10 @@ async function postgres(options: PostgresOptions, onCommit?: CommitObserver): Pr
   const { PostgresTokensStore } = await import('./oauth/tokens.store.postgres.ts');
   const { PostgresQueueStore } = await import('./webhooks/queue.store.postgres.ts');
   const database = await openPostgres(options, onCommit);
-  return { database, tokensStore: new PostgresTokensStore(database), queue: new PostgresQueueStore() };
+  return {
+    database,
+    tokensStore: new PostgresTokensStore(database),
+    queue: new PostgresQueueStore(),
+    isShared: true,
+  };
 }

@@ -6,7 +6,7 @@ import { Administrators } from './admin/administrators.ts';
 import { generatePassword } from './admin/password.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Database } from './db/database.ts';
+import type { CommitObserver, Database } from './db/database.ts';
 import type { MasterKey } from './encryption.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
@@ -27,7 +27,8 @@ import { DeliverWorker } from './webhooks/deliver.worker.ts';
 import { SLOT_LIMITS } from './webhooks/send-slots.ts';
 import { createSender } from './webhooks/sender.ts';
 import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
-import { loadSubscriptions } from './webhooks/webhooks.store.ts';
+import { subscriptions } from './webhooks/webhooks.store.ts';
+import { inTurn } from './workers/in-turn.ts';
 import { every, type Worker } from './workers/worker.ts';
 
 export interface Service {
@@ -62,11 +63,12 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const clock = outside.clock ?? systemClock;
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics();
-  let afterCommit = () => {};
-  const { database, tokensStore, queue } = await openDatabase(config.database, (transactions, seconds) => {
-    metrics.observeCommit(transactions, seconds);
-    afterCommit();
+  let afterCommit: CommitObserver = () => {};
+  const opened = await openDatabase(config.database, (commit) => {
+    metrics.observeCommit(commit.transactions, commit.seconds);
+    afterCommit(commit);
   });
+  const { database, tokensStore, queue, isShared } = opened;
   try {
     const { masterKey, keyRing } = await openKeys(config, { database, clock });
     const administrators = new Administrators({ database, clock, ids });
@@ -76,7 +78,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       clock,
       ids,
       store: queue,
-      loadSubscriptions,
+      subscriptions,
+      shared: isShared ? database : null,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -88,8 +91,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const random = outside.random ?? Math.random;
     const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
     const deliver = new DeliverWorker({ database, clock, queue, outbox, sender, makeAttempt, log });
-    afterCommit = () => {
-      if (outbox.takeNews()) deliver.wake();
+    afterCommit = ({ tx }) => {
+      if (outbox.takeNews(tx)) deliver.wake();
     };
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,
@@ -117,10 +120,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
     });
+    const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
-      ['prune', MINUTE_MILLISECONDS, () => prune({ database, clock })],
-      ['webhook-upkeep', MINUTE_MILLISECONDS, () => keepUp({ database, clock })],
+      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock }))],
+      [
+        'webhook-upkeep',
+        MINUTE_MILLISECONDS,
+        inTurn(turns, 'webhook_upkeep', () => keepUp({ database, clock })),
+      ],
       ['count-backlogs', 5000, () => recountBacklogs({ database, backlogs })],
     ];
     const workers: Worker[] = [

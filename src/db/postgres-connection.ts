@@ -2,7 +2,7 @@ import { Kysely, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import type { Queries, Tables } from './database.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
-import { isConnectionLost, NoConnection, translate } from './postgres-errors.ts';
+import { isUseless, NoConnection, translate } from './postgres-errors.ts';
 
 /** What the parameters of a hot statement can be. */
 export type Value = string | number | null | readonly (string | number | null)[];
@@ -60,7 +60,7 @@ export class PostgresConnection {
     try {
       return await this.#client.query(query);
     } catch (error) {
-      this.#isBroken ||= isConnectionLost(error);
+      this.#isBroken ||= isUseless(error);
       throw translate(error);
     }
   }

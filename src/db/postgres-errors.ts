@@ -26,6 +26,9 @@ export function isConnectionLost(error: unknown): boolean {
   return original instanceof Error && LOST.test(original.message);
 }
 
+/** The connection is of no use any more, also where it stands: after a failover it may lead to a replica. */
+export const isUseless = (error: unknown): boolean => isConnectionLost(error) || codeOf(error) === READ_ONLY;
+
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';
@@ -38,8 +41,9 @@ const UNIQUE_VIOLATION = '23505';
 const CONFLICTS = new Set(['40001', '40P01']);
 /** admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout. */
 const SHUTDOWNS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
-/** read_only_sql_transaction (after a failover), query_canceled (statement_timeout), lock_not_available. */
-const TRANSIENT = new Set(['25006', '57014', '55P03']);
+const READ_ONLY = '25006';
+/** query_canceled (statement_timeout) and lock_not_available. */
+const TRANSIENT = new Set([READ_ONLY, '57014', '55P03']);
 /** Out of disk, memory or connections. */
 const INSUFFICIENT_RESOURCES = '53';
 const BROKEN_SOCKETS = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);

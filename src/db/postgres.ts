@@ -43,11 +43,11 @@ export class PostgresDatabase implements Database {
   }
 
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('serializable', (connection) => work(connection.queries()));
+    return this.#transaction('serializable', work);
   }
 
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('read committed', (connection) => work(connection.queries()));
+    return this.#transaction('read committed', work);
   }
 
   /** One statement that writes, committed as it ends. */
@@ -56,7 +56,7 @@ export class PostgresDatabase implements Database {
     const rows = await this.#retries.run(() =>
       this.#onConnection((connection) => connection.run<Row>(statement, values).catch(asCommit)),
     );
-    this.#onCommit(1, (performance.now() - started) / 1000);
+    this.#onCommit({ transactions: 1, seconds: secondsSince(started), tx: null });
     return rows;
   }
 
@@ -77,13 +77,16 @@ export class PostgresDatabase implements Database {
 
   async #transaction<T>(
     isolation: 'serializable' | 'read committed',
-    work: (connection: PostgresConnection) => Promise<T>,
+    work: (tx: Queries) => Promise<T>,
   ): Promise<T> {
     const started = performance.now();
-    const value = await this.#retries.run(() =>
-      this.#onConnection((connection) => runTransaction(connection, isolation, work)),
+    const { value, tx } = await this.#retries.run(() =>
+      this.#onConnection(async (connection) => {
+        const tx = connection.queries();
+        return { value: await runTransaction(connection, isolation, () => work(tx)), tx };
+      }),
     );
-    this.#onCommit(1, (performance.now() - started) / 1000);
+    this.#onCommit({ transactions: 1, seconds: secondsSince(started), tx });
     return value;
   }
 
@@ -97,15 +100,17 @@ export class PostgresDatabase implements Database {
   }
 }
 
+const secondsSince = (started: number): number => (performance.now() - started) / 1000;
+
 async function runTransaction<T>(
   connection: PostgresConnection,
   isolation: string,
-  work: (connection: PostgresConnection) => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
   await connection.query(`begin isolation level ${isolation}`);
   let value: T;
   try {
-    value = await work(connection);
+    value = await work();
   } catch (error) {
     // Where this fails too, the connection is broken, which its release sees to.
     await connection.query('rollback').catch(() => {});

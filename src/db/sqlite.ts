@@ -58,7 +58,7 @@ export class SqliteDatabase implements Database {
         execute: (sql) => translated(() => this.prepareWrite(sql).run()),
         isInTransaction: () => writer.isTransaction,
       },
-      onCommit,
+      (transactions, seconds) => onCommit({ transactions, seconds, tx: this.#writer }),
     );
   }
 

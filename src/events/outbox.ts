@@ -1,5 +1,6 @@
 import { type Clock, toTimestamp } from '../clock.ts';
-import type { Queries } from '../db/database.ts';
+import { coalesce } from '../db/coalesce.ts';
+import type { Database, Queries } from '../db/database.ts';
 import type { Ids } from '../ids.ts';
 import type { EventData, EventType } from './event.ts';
 
@@ -36,14 +37,20 @@ export interface Subscription {
   subscribesTo(type: EventType): boolean;
 }
 
-/** Which active webhooks stand, as the transaction sees them. */
-export type LoadSubscriptions = (db: Queries) => Promise<Subscription[]>;
+/** What is stored of the webhooks, as the transaction sees it. */
+export interface SubscriptionsStore {
+  loadSubscriptions(db: Queries): Promise<Subscription[]>;
+  /** Counts up with every change of a webhook. */
+  loadSubscriptionsVersion(db: Queries): Promise<number>;
+}
 
 interface Deps {
   clock: Clock;
   ids: Ids;
   store: OutboxStore;
-  loadSubscriptions: LoadSubscriptions;
+  subscriptions: SubscriptionsStore;
+  /** Where other processes change webhooks too, the database to look at; null where this one is alone. */
+  shared: Pick<Database, 'reader'> | null;
   /** Whether so much waits for a webhook that no more may wait. */
   hasFullBacklog(webhookId: string): boolean;
 }
@@ -55,15 +62,33 @@ interface Deps {
 export class Outbox {
   readonly #deps: Deps;
   #subscriptions: readonly Subscription[] = [];
-  #hasNews = false;
+  #version = 0;
+  readonly #news = new WeakSet<Queries>();
+  readonly #look: (asked: null) => Promise<null>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
+    this.#look = coalesce(async (asked: readonly null[]) => {
+      await this.#catchUp();
+      return asked;
+    });
   }
 
   /** To be called after every change of a webhook, before the change is answered. */
   async reload(db: Queries): Promise<void> {
-    this.#subscriptions = await this.#deps.loadSubscriptions(db);
+    const { subscriptions } = this.#deps;
+    // The version first: what changes in between is then read again, not missed.
+    const version = await subscriptions.loadSubscriptionsVersion(db);
+    this.#subscriptions = await subscriptions.loadSubscriptions(db);
+    this.#version = version;
+  }
+
+  /**
+   * To be awaited before `hasSubscriber` is asked: a webhook that another process has made hears of what comes after.
+   * Costs a look at the database for all that ask at once, and nothing where no other process is.
+   */
+  async refresh(): Promise<void> {
+    if (this.#deps.shared !== null) await this.#look(null);
   }
 
   /** One look into memory: what nobody wants costs a token nothing. */
@@ -78,8 +103,7 @@ export class Outbox {
     data: EventData[Type],
     options: { except?: string } = {},
   ): Promise<void> {
-    if (!this.hasSubscriber(type)) return;
-    const standing = await this.#deps.loadSubscriptions(tx);
+    const standing = await this.#deps.subscriptions.loadSubscriptions(tx);
     const subscribers = standing.filter(
       (subscription) => subscription.subscribesTo(type) && subscription.webhookId !== options.except,
     );
@@ -87,19 +111,24 @@ export class Outbox {
     const event = this.#newEvent(type, data);
     const deliveries = subscribers.map((subscription) => this.#newDelivery(event, subscription));
     await this.#deps.store.publish(tx, event, deliveries);
-    this.noteNews();
+    this.noteNews(tx);
   }
 
   /** To be called in a transaction that writes a delivery by itself. */
-  noteNews(): void {
-    this.#hasNews = true;
+  noteNews(tx: Queries): void {
+    this.#news.add(tx);
   }
 
-  /** Whether deliveries were written since the last call: after a commit, the sign to send them. */
-  takeNews(): boolean {
-    const hadNews = this.#hasNews;
-    this.#hasNews = false;
-    return hadNews;
+  /** Whether what was just committed wrote deliveries: the sign to send them. */
+  takeNews(tx: Queries | null): boolean {
+    return tx !== null && this.#news.delete(tx);
+  }
+
+  async #catchUp(): Promise<void> {
+    const { shared, subscriptions } = this.#deps;
+    if (shared === null) return;
+    const version = await subscriptions.loadSubscriptionsVersion(shared.reader);
+    if (version !== this.#version) await this.reload(shared.reader);
   }
 
   #newEvent<Type extends EventType>(type: Type, data: EventData[Type]): NewEvent {

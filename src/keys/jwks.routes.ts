@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from 'typebox';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
+import { DatabaseUnavailable } from '../db/database.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, Nullable, Timestamp } from '../schema.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { SigningKey } from './signing-key.ts';
@@ -51,13 +52,24 @@ export const jwksRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async
         response: { 200: Jwks, ...errorResponses() },
       },
     },
-    async (_request, reply) =>
-      reply
+    async (_request, reply) => {
+      await refreshed(keyRing);
+      return reply
         .header('cache-control', `public, max-age=${JWKS_SECONDS}`)
         .header('access-control-allow-origin', '*')
-        .send({ keys: keyRing.publicJwks }),
+        .send({ keys: keyRing.publicJwks });
+    },
   );
 };
+
+/** Another process may have rotated. While the database is away, the keys that are known go on verifying tokens. */
+async function refreshed(keyRing: KeyRing): Promise<void> {
+  try {
+    await keyRing.refresh();
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+  }
+}
 
 /** The same keys as administrators see them. */
 export const keysRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async (app, { keyRing }) => {
@@ -74,7 +86,10 @@ export const keysRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async
         response: { 200: KeyList, ...errorResponses(...ADMIN_ERRORS) },
       },
     },
-    async () => ({ keys: keyRing.keys.map(toKeyView) }),
+    async () => {
+      await keyRing.refresh();
+      return { keys: keyRing.keys.map(toKeyView) };
+    },
   );
 
   app.post(

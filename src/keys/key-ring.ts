@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, verify } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { coalesce } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
 import { type MasterKey, seal, unseal } from '../encryption.ts';
 import { activateNextKey, insertKey, listKeys, removeRetiredKeys, retireActiveKey } from './keys.store.ts';
@@ -28,6 +29,10 @@ export class KeyRing {
   readonly #deps: Deps;
   #ring: Ring | null = null;
   #changing: Promise<void> = Promise.resolve();
+  readonly #refresh = coalesce<null, null>(async (asked) => {
+    await this.#oneAtATime(() => this.#reload());
+    return asked;
+  });
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -73,6 +78,18 @@ export class KeyRing {
     if (signatureBytes.toString('base64url') !== signature) return null;
     const isOurs = verify('sha256', signingInput, publicKey, signatureBytes);
     return isOurs ? JSON.parse(Buffer.from(payload, 'base64url').toString()) : null;
+  }
+
+  /** Whether a token looks like one of ours, by a key that this ring does not hold. */
+  isOfUnknownKey(token: string): boolean {
+    const header = token.slice(0, token.indexOf('.'));
+    const hasForm = header.length === HEADER_LENGTH && header.startsWith(HEADER_START);
+    return hasForm && !this.#opened.publicKeys.has(header);
+  }
+
+  /** Reads what other processes may have rotated since. Who asks while a reading is under way shares the next. */
+  async refresh(): Promise<void> {
+    await this.#refresh(null);
   }
 
   /** `next` begins to sign, `active` retires, and a new `next` is published. */
@@ -155,6 +172,7 @@ export class KeyRing {
 
   async #reload(): Promise<void> {
     const keys = await listKeys(this.#deps.database.reader);
+    if (this.#ring !== null && isSame(keys, this.#ring.keys)) return;
     const active = activeKey(keys);
     this.#ring = {
       keys,
@@ -175,8 +193,17 @@ function activeKey(keys: readonly SigningKey[]): SigningKey {
   return active;
 }
 
+/** A key is what its identifier says; only its status and its times change. */
+const isSame = (some: readonly SigningKey[], others: readonly SigningKey[]): boolean =>
+  some.length === others.length &&
+  some.every(({ kid, status }, index) => kid === others[index]?.kid && status === others[index]?.status);
+
 const encode = (text: string): string => Buffer.from(text).toString('base64url');
 
 const encodedHeader = (kid: string): string => encode(JSON.stringify({ alg: 'RS256', typ: 'at+jwt', kid }));
 
 const sealContext = (kid: string): string => `signing_keys/${kid}`;
+
+/** A thumbprint (RFC 7638) by SHA-256 has 43 letters, and whole groups of three bytes before it encode alike. */
+const HEADER_LENGTH = encodedHeader('x'.repeat(43)).length;
+const HEADER_START = encodedHeader('').slice(0, 48);

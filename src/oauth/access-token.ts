@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { KeyRing } from '../keys/key-ring.ts';
 
 /** RFC 9068 §2.2. Times are seconds since the Unix epoch. */
 export interface AccessTokenClaims {
@@ -37,22 +38,24 @@ export function parseTokenId(jti: string): TokenId {
 const LONGEST_TOKEN = 8192;
 const CACHED_TOKENS = 20_000;
 
-export type VerifyAccessToken = (token: string) => AccessTokenClaims | null;
+export type VerifyAccessToken = (token: string) => Promise<AccessTokenClaims | null>;
 
 /**
  * Verifies signature and issuer, and remembers the claims of what was genuine: the signature of a token cannot become
  * wrong. Whether the token still lives is asked of the clock and the store each time, never of this.
  */
 export function createAccessTokenVerifier(deps: {
-  keyRing: { verify(token: string): unknown };
+  keyRing: Pick<KeyRing, 'verify' | 'isOfUnknownKey' | 'refresh'>;
   issuer: string;
 }): VerifyAccessToken {
   const genuine = new LRUCache<string, AccessTokenClaims>({ max: CACHED_TOKENS });
-  return (token) => {
+  return async (token) => {
     if (token.length > LONGEST_TOKEN) return null;
     const key = hash('sha256', token, 'base64');
     const known = genuine.get(key);
     if (known !== undefined) return known;
+    // Another process may have signed it, by a key that it made a moment ago.
+    if (deps.keyRing.isOfUnknownKey(token)) await deps.keyRing.refresh();
     const claims = deps.keyRing.verify(token) as AccessTokenClaims | null;
     if (claims === null || claims.iss !== deps.issuer) return null;
     genuine.set(key, claims);

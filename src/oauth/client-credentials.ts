@@ -20,7 +20,7 @@ export async function clientCredentials(
   deps: OAuthDeps,
   request: AuthenticationInput & { scope: string | undefined },
 ): Promise<TokenResponse> {
-  const { client, secret } = await authenticateClient(deps, request);
+  const [{ client, secret }] = await Promise.all([authenticateClient(deps, request), deps.outbox.refresh()]);
   const scopes = grantScopes(client.scopes, request.scope);
   const id = { grantId: deps.ids.newSortable(), sequence: 0, epoch: client.tokenEpoch };
   const claims = newClaims(deps, client, { id, scopes });

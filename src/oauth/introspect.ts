@@ -26,7 +26,7 @@ interface InspectedToken {
 const invalid: Inspection = { isActive: false, reason: 'invalid', agent: null, tokenId: null };
 
 export async function inspectAccessToken(deps: OAuthDeps, token: string): Promise<Inspection> {
-  const claims = deps.verifyAccessToken(token);
+  const claims = await deps.verifyAccessToken(token);
   if (claims === null) return invalid;
   const id = parseTokenId(claims.jti);
   const lookup = { agentId: claims.sub, tokenId: claims.jti, grantId: id.grantId };
@@ -106,7 +106,7 @@ export async function publishInspection(
   if (inspection.isActive) {
     if (!outbox.hasSubscriber('token.validation_success')) return;
     const { agent, token, tokenType } = inspection;
-    await database.transaction((tx) =>
+    await database.readCommitted((tx) =>
       outbox.publish(tx, 'token.validation_success', {
         ...subjectOf({ ...agent, id: agent.agentId }),
         token_type: tokenType === 'Bearer' ? 'access_token' : 'refresh_token',
@@ -118,7 +118,7 @@ export async function publishInspection(
   }
   if (!outbox.hasSubscriber('token.validation_failed')) return;
   const { agent, reason, tokenId } = inspection;
-  await database.transaction((tx) =>
+  await database.readCommitted((tx) =>
     outbox.publish(tx, 'token.validation_failed', {
       ...(agent !== null && subjectOf({ ...agent, id: agent.agentId })),
       reason,

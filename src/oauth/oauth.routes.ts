@@ -113,7 +113,10 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
     async (request) => {
       if (!deps.isIntrospectionOpen) await authenticateCaller(deps, authenticationOf(request));
       return metrics.introspection(async () => {
-        const inspection = await inspectToken(deps, request.body.token);
+        const [inspection] = await Promise.all([
+          inspectToken(deps, request.body.token),
+          deps.outbox.refresh(),
+        ]);
         await publishInspection(deps, inspection);
         return toIntrospectionResponse(deps, inspection);
       });

@@ -24,7 +24,7 @@ export async function refreshTokenGrant(
 ): Promise<TokenResponse> {
   const credentials = readClientCredentials(request);
   const authenticated = credentials === null ? null : await authenticate(deps, credentials);
-  const stored = await findRefreshToken(deps, request.refreshToken);
+  const [stored] = await Promise.all([findRefreshToken(deps, request.refreshToken), deps.outbox.refresh()]);
   if (stored === null) throw invalidGrant();
   if (authenticated !== null && authenticated.client.agentId !== stored.client?.agentId) throw invalidGrant();
   const state = refreshTokenState(stored, deps.clock.now());

@@ -12,7 +12,7 @@ export async function revokeToken(deps: OAuthDeps, token: string): Promise<void>
     if (stored !== null) await endGrant(deps, stored);
     return;
   }
-  const claims = deps.verifyAccessToken(token);
+  const claims = await deps.verifyAccessToken(token);
   if (claims === null || claims.exp <= toSeconds(deps.clock.now())) return;
   await deps.tokens.revoke({ id: claims.jti, expiresAt: claims.exp * 1000 });
 }

@@ -4,7 +4,8 @@ import type { SecretDigest } from '../ids.ts';
 
 /**
  * The store of the token and introspection paths, the only one with its own text for each database. Every operation
- * takes what has arrived, so that a batch costs one commit or one round trip; `tokens.store.sqlite.ts` implements it.
+ * takes what has arrived, so that a batch costs one commit or one round trip; `tokens.store.sqlite.ts` and
+ * `tokens.store.postgres.ts` implement it.
  */
 export interface TokensStore {
   findClients(lookups: readonly ClientLookup[]): Promise<readonly (Client | null)[]>;

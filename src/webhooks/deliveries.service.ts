@@ -78,7 +78,7 @@ export async function redeliver(
       createdAt: now,
     };
     await insertDelivery(tx, delivery);
-    outbox.noteNews();
+    outbox.noteNews(tx);
     return delivery;
   });
 }

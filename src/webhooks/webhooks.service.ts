@@ -58,7 +58,7 @@ export async function changeWebhook(
     const after = { ...before, ...changes, ...activity(before, changes, clock.now()) };
     await updateWebhook(tx, after);
     // What was held while it was inactive goes on.
-    if (after.isActive) outbox.noteNews();
+    if (after.isActive) outbox.noteNews(tx);
     const names = changedNames(before, after, CHANGEABLE);
     if (names.length > 0) {
       await outbox.publish(tx, 'webhook.updated', { ...subjectOf(after), changes: names }, { except: id });

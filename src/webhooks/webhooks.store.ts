@@ -1,12 +1,13 @@
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import { type Queries, type Tables, toFlag } from '../db/database.ts';
 import { prepared } from '../db/prepared.ts';
-import type { Subscription } from '../events/outbox.ts';
+import type { Subscription, SubscriptionsStore } from '../events/outbox.ts';
 import type { Page } from '../schema.ts';
 import { subscribesTo, type Webhook } from './webhook.ts';
 
 export async function insertWebhook(tx: Queries, webhook: Webhook): Promise<void> {
   await tx.insertInto('webhooks').values(toRow(webhook)).execute();
+  await noteChange(tx);
 }
 
 export async function findWebhook(db: Queries, id: string): Promise<Webhook | null> {
@@ -33,6 +34,7 @@ export async function listWebhooks(db: Queries, page: Page): Promise<Webhook[]> 
 export async function updateWebhook(tx: Queries, webhook: Webhook): Promise<void> {
   const { id, created_at, ...changes } = toRow(webhook);
   await tx.updateTable('webhooks').set(changes).where('id', '=', id).execute();
+  await noteChange(tx);
 }
 
 /** Counts attempts that failed and deliveries that died of it; null for a webhook that is no more. */
@@ -61,12 +63,14 @@ export async function deactivateWebhook(tx: Queries, id: string, now: number): P
     .where('id', '=', id)
     .where('is_active', '=', 1)
     .executeTakeFirst();
+  await noteChange(tx);
   return numUpdatedRows === 1n;
 }
 
 /** It is gone for everybody at once; its row goes when nothing waits for it any more. */
 export async function markDeleted(tx: Queries, id: string, now: number): Promise<void> {
   await tx.updateTable('webhooks').set({ is_active: 0, deleted_at: now }).where('id', '=', id).execute();
+  await noteChange(tx);
 }
 
 export async function listDeleted(db: Queries): Promise<string[]> {
@@ -89,8 +93,34 @@ export async function listDisabledSince(db: Queries, before: number): Promise<st
   return rows.map((row) => row.id);
 }
 
-/** What the outbox needs to know of the active webhooks. */
-export async function loadSubscriptions(db: Queries): Promise<Subscription[]> {
+/** How the outbox learns which webhooks stand. */
+export const subscriptions: SubscriptionsStore = { loadSubscriptions, loadSubscriptionsVersion };
+
+const VERSION = 'subscriptions_version';
+
+async function loadSubscriptionsVersion(db: Queries): Promise<number> {
+  const { rows } = await selectVersion(db, {});
+  return Number(rows[0]?.value ?? 0);
+}
+
+const selectVersion = prepared<object, { value: string }>((db) =>
+  db.selectFrom('service_metadata').select('value').where('name', '=', VERSION),
+);
+
+/** By this other processes see that what they know of the webhooks is old. */
+async function noteChange(tx: Queries): Promise<void> {
+  await tx
+    .insertInto('service_metadata')
+    .values({ name: VERSION, value: '1' })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet({
+        value: sql<string>`cast(cast(service_metadata.value as bigint) + 1 as text)`,
+      }),
+    )
+    .execute();
+}
+
+async function loadSubscriptions(db: Queries): Promise<Subscription[]> {
   const { rows } = await selectSubscriptions(db, {});
   return rows.map((row) => {
     const events = JSON.parse(row.events) as string[];

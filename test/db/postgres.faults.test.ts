@@ -167,5 +167,5 @@ onPostgres(
       assert.equal(await read(opened().database.reader, name), 'a\uFFFDb');
     });
   },
-  { onCommit: (transactions) => commits.push(transactions) },
+  { onCommit: ({ transactions }) => commits.push(transactions) },
 );

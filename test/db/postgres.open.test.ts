@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { DatabaseUnusable } from '../../src/db/database.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createPostgres } from '../databases.ts';
 import { freePort } from '../harness.ts';
@@ -12,11 +11,6 @@ onPostgres((opened) => {
   /** The URL of the test's database, changed. */
   const changed = (changes: Partial<Pick<URL, 'hostname' | 'port' | 'pathname' | 'password'>>): string =>
     Object.assign(new URL(opened().url), changes).href;
-  const withParameters = (parameters: Record<string, string>): string => {
-    const url = new URL(opened().url);
-    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    return url.href;
-  };
 
   test('two that open an empty database at once both find all of its tables', async () => {
     const { env, query, remove } = await createPostgres({ isEmpty: true });
@@ -71,22 +65,5 @@ onPostgres((opened) => {
     const port = typeof address === 'object' ? String(address?.port) : '';
     silent.on('connection', (socket) => t.after(() => socket.destroy()));
     await assert.rejects(open(changed({ port })), unusable(/No PostgreSQL server answers/));
-  });
-
-  test('TLS: prefer takes a server without it, and every stricter mode refuses it', async () => {
-    const withMode = (mode: string) => withParameters({ sslmode: mode });
-    for (const mode of ['prefer', 'disable']) await (await open(withMode(mode))).close();
-    for (const mode of ['require', 'verify-full']) {
-      await assert.rejects(open(withMode(mode)), unusable(/offers no TLS/));
-    }
-  });
-
-  test('a certificate authority that cannot be read is refused with a sentence', async () => {
-    const url = withParameters({ sslmode: 'verify-ca', sslrootcert: '/nowhere/authority.crt' });
-    await assert.rejects(open(url), (error) => {
-      assert.ok(error instanceof DatabaseUnusable);
-      assert.match(error.message, /cannot be read/);
-      return true;
-    });
   });
 });

@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Queries } from '../../src/db/database.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
 import {
   countFailures,
   deactivateWebhook,
   deleteWebhook,
   findWebhook,
+  insertWebhook,
   listDeleted,
   listDisabledSince,
   listWebhooks,
-  loadSubscriptions,
   markDeleted,
+  subscriptions,
+  updateWebhook,
 } from '../../src/webhooks/webhooks.store.ts';
 import { onEachDatabase } from './databases.ts';
-import { NOW, storeWebhook } from './rows.ts';
+import { aWebhook, NOW, storeWebhook } from './rows.ts';
 
 const MINUTE = 60_000;
 
@@ -67,6 +70,30 @@ onEachDatabase((opened) => {
     await database.transaction((tx) => deleteWebhook(tx, webhook.id));
   });
 
+  test('every change of who subscribes counts the version up, and only that', async () => {
+    const { database, queue } = opened();
+    const version = () => subscriptions.loadSubscriptionsVersion(database.reader);
+    const webhook = await store();
+    let before = await version();
+    for (const change of [
+      (tx: Queries) => insertWebhook(tx, aWebhook()),
+      (tx: Queries) => updateWebhook(tx, { ...webhook, events: ['*'] }),
+      (tx: Queries) => deactivateWebhook(tx, webhook.id, NOW + 9),
+      (tx: Queries) => markDeleted(tx, webhook.id, NOW),
+    ]) {
+      await database.transaction<unknown>(change);
+      const after = await version();
+      assert.ok(after > before);
+      before = after;
+    }
+    await database.transaction(async (tx) => {
+      await countFailures(tx, { id: webhook.id, attempts: 1, deaths: 1 });
+      await queue.noteSuccesses(tx, { webhookIds: [webhook.id], now: NOW, notSince: NOW });
+      await deleteWebhook(tx, webhook.id);
+    });
+    assert.equal(await version(), before);
+  });
+
   test('a webhook is deactivated once', async () => {
     const { database } = opened();
     const webhook = await store();
@@ -82,7 +109,7 @@ onEachDatabase((opened) => {
     await database.transaction((tx) => markDeleted(tx, webhook.id, NOW));
     assert.equal(await read(webhook), null);
     const listed = (await listWebhooks(reader, { limit: 1000, cursor: null })).map(({ id }) => id);
-    const subscribed = (await loadSubscriptions(reader)).map(({ webhookId }) => webhookId);
+    const subscribed = (await subscriptions.loadSubscriptions(reader)).map(({ webhookId }) => webhookId);
     for (const found of [listed, subscribed]) {
       assert.ok(found.includes(other.id) && !found.includes(webhook.id));
     }

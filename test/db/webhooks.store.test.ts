@@ -5,7 +5,7 @@ import {
   deleteWebhook,
   findWebhook,
   listWebhooks,
-  loadSubscriptions,
+  subscriptions,
   updateWebhook,
 } from '../../src/webhooks/webhooks.store.ts';
 import { onEachDatabase } from './databases.ts';
@@ -63,9 +63,9 @@ onEachDatabase((opened) => {
     const some = await store({ events: ['agent.created', 'agent.deleted'] });
     const all = await store({ events: ['*'] });
     const inactive = await store({ isActive: false });
-    const subscriptions = await loadSubscriptions(opened().database.reader);
+    const loaded = await subscriptions.loadSubscriptions(opened().database.reader);
     const wants = ({ id }: Webhook) => {
-      const subscription = subscriptions.find((candidate) => candidate.webhookId === id);
+      const subscription = loaded.find((candidate) => candidate.webhookId === id);
       return ['agent.created', 'token.issued'].map((type) =>
         subscription?.subscribesTo(type as 'agent.created' | 'token.issued'),
       );

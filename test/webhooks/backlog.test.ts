@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Outbox } from '../../src/events/outbox.ts';
 import { Backlogs, LARGEST_BACKLOG } from '../../src/webhooks/backlog.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries.store.ts';
-import { loadSubscriptions } from '../../src/webhooks/webhooks.store.ts';
+import { subscriptions } from '../../src/webhooks/webhooks.store.ts';
 import { TestClock } from '../clock.ts';
 import { onEachDatabase } from '../db/databases.ts';
 import { ids, NOW, storeWebhook } from '../db/rows.ts';
@@ -36,7 +36,14 @@ onEachDatabase((opened) => {
     const { database, queue: store } = opened();
     const [full, free] = [await storeWebhook(database), await storeWebhook(database)];
     const hasFullBacklog = (webhookId: string) => webhookId === full.id;
-    const outbox = new Outbox({ clock: new TestClock(), ids, store, loadSubscriptions, hasFullBacklog });
+    const outbox = new Outbox({
+      clock: new TestClock(),
+      ids,
+      store,
+      subscriptions,
+      shared: null,
+      hasFullBacklog,
+    });
     await outbox.reload(database.reader);
     const data = { agent_id: 'a', agent_name: 'n', client_id: 'c', organization_id: null };
     await database.transaction((tx) => outbox.publish(tx, 'agent.created', data));

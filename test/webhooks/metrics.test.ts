@@ -52,8 +52,8 @@ test('GET /metrics: shows what waits and for how long the oldest has been due', 
   service.clock.advance({ hours: 1 });
   await until('a count', async () => (await waiting()) === 1);
   assert.equal(await dueSeconds(), (service.clock.now() - Date.parse(due ?? '')) / 1000);
-  await hook.call('PUT', '', { is_active: true });
   listener.answer = { status: 200 };
+  await hook.call('PUT', '', { is_active: true });
   await hook.newest('delivered');
   await until('another count', async () => {
     service.clock.advance({ seconds: 5 });
