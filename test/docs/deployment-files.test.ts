@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { createMetrics } from '../../src/metrics.ts';
 import { settings } from '../../src/settings.ts';
 import { temporaryFolder } from '../databases.ts';
 import { startService } from '../harness.ts';
@@ -157,4 +158,15 @@ test('deploy/signet.service: paths and settings are those of the code, and a sto
     assert.deepEqual(directive(name), ['yes'], name);
   }
   assert.deepEqual(directive('ProtectSystem'), ['strict']);
+});
+
+test('docs/operations.md: every metric and setting that it names exists', async () => {
+  const page = read('docs/operations.md');
+  const metrics = createMetrics();
+  metrics.watchDeliveries(() => ({ waiting: 0, oldestDueSeconds: 0 }));
+  const known = (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
+  const named = [...page.matchAll(/\b(?:signet|process|nodejs)_[a-z0-9_]+/g)].map(([name]) => name);
+  assert.ok(named.length > 5);
+  for (const name of named) assert.ok(known.includes(name.replace(/_(bucket|count|sum)$/, '')), name);
+  for (const [name] of page.matchAll(/\bSIGNET_[A-Z_]+/g)) assert.ok(name in settings, name);
 });
