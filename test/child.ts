@@ -33,7 +33,7 @@ export interface ChildFolder {
   remove(): Promise<void>;
 }
 
-export function childFolder(): ChildFolder {
+export function childFolder(createDatabase = createTestDatabase): ChildFolder {
   const path = temporaryFolder();
   const children: ChildProcess[] = [];
   let database: Promise<TestDatabase> | null = null;
@@ -41,7 +41,7 @@ export function childFolder(): ChildFolder {
     path,
     children,
     database() {
-      database ??= createTestDatabase(join(path, 'data'));
+      database ??= createDatabase(join(path, 'data'));
       return database;
     },
     async remove() {

@@ -20,11 +20,13 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
 }
 
 /**
- * The conformance suite runs on each database by itself; the commands of the documentation are for one; and the browser
- * that looks at the page of operations unpacks itself once in a process.
+ * The conformance suite runs on each database by itself; the commands of the documentation, instances, several
+ * processes and outages are for one; and the browser that looks at the page of operations unpacks itself once in a
+ * process.
  */
 function hasItsOwnWay(path: string): boolean {
-  return ['db', 'docs'].includes(basename(dirname(path))) || basename(path) === 'docs-page.test.ts';
+  const folders = ['db', 'docs', 'instances', 'outage', 'processes'];
+  return folders.includes(basename(dirname(path))) || basename(path) === 'docs-page.test.ts';
 }
 
 function startsServices(path: string, seen = new Set<string>()): boolean {

@@ -3,6 +3,8 @@ import { DatabaseUnavailable } from './database.ts';
 /** What the group commit needs of a connection: statements that take effect at once. */
 export interface CommitConnection {
   execute(sql: string): void;
+  /** Resolves once what was committed is on the disk; meanwhile others can be served, and wait to share the next commit. */
+  flush(): Promise<void>;
   /** False once the database has ended the transaction on its own account, as it may on a full disk. */
   isInTransaction(): boolean;
 }
@@ -74,6 +76,7 @@ export class GroupCommit {
     const run = (job: Job) => (group.length === 1 ? runPlain(job) : this.#runInSavepoint(job));
     for (const job of group) outcomes.push(await run(job));
     this.#connection.execute('commit');
+    await this.#connection.flush();
     return outcomes;
   }
 

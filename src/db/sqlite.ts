@@ -12,6 +12,7 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
+import { WalFlush } from './wal-flush.ts';
 
 /** `alone`: the one process that serves this file. `beside`: a command for a moment, whether or not one serves. */
 export type Access = 'alone' | 'beside';
@@ -44,6 +45,7 @@ export class SqliteDatabase implements Database {
   readonly #connections: Connections;
   readonly #writer: Queries;
   readonly #commits: GroupCommit;
+  readonly #log: WalFlush;
 
   constructor(path: string, onCommit: CommitObserver = () => {}, access: Access = 'alone') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -53,10 +55,12 @@ export class SqliteDatabase implements Database {
     this.prepareWrite = statementCache(writer);
     this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(writer) });
+    this.#log = new WalFlush(path);
     this.#commits = new GroupCommit(
       {
         execute: (sql) => translated(() => this.prepareWrite(sql).run()),
         isInTransaction: () => writer.isTransaction,
+        flush: () => this.#log.flush(),
       },
       (transactions, seconds) => onCommit({ transactions, seconds, tx: this.#writer }),
     );
@@ -76,6 +80,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#commits.idle();
+    this.#log.close();
     const { lock, writer, reader } = this.#connections;
     for (const connection of [reader, writer, lock]) if (connection?.isOpen) connection.close();
   }
@@ -100,12 +105,12 @@ function openConnections(path: string, access: Access): Connections {
   }
 }
 
-function openConnection(path: string): DatabaseSync {
+export function openConnection(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
-    // FULL: a commit is on the disk before it is acknowledged. WAL alone would keep the last ones only in memory.
+    // NORMAL: the database is whole after any crash, and the group commit flushes the log before it answers anybody.
     connection.exec(
-      'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory',
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on; pragma temp_store = memory',
     );
     // SQLite's own knows no letters but ASCII; PostgreSQL's knows them all.
     connection.function('lower', { deterministic: true }, (text) =>
@@ -124,7 +129,7 @@ function openConnection(path: string): DatabaseSync {
  * SQLite's own lock on a file beside the database, held while the process lives: the operating system lets go of it
  * when the process ends, however it ends. A lock file with a process id in it would outlive a crash.
  */
-function lockFile(path: string): DatabaseSync {
+export function lockFile(path: string): DatabaseSync {
   try {
     const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
     lock.exec('begin exclusive');
