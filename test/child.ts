@@ -33,7 +33,8 @@ export interface ChildFolder {
   remove(): Promise<void>;
 }
 
-export function childFolder(): ChildFolder {
+/** Without its tables the database is as before the first start, on PostgreSQL too. */
+export function childFolder(options: { isEmpty?: boolean } = {}): ChildFolder {
   const path = temporaryFolder();
   const children: ChildProcess[] = [];
   let database: Promise<TestDatabase> | null = null;
@@ -41,7 +42,7 @@ export function childFolder(): ChildFolder {
     path,
     children,
     database() {
-      database ??= createTestDatabase(join(path, 'data'));
+      database ??= createTestDatabase(join(path, 'data'), options);
       return database;
     },
     async remove() {

@@ -8,7 +8,6 @@ import { exitCodes, toFailure } from './failure.ts';
 import { listSigningKeys, rotateSigningKey } from './keys.ts';
 import { bringUpToDate, checkUpToDate } from './migrate.ts';
 import type { PasswordSource } from './password.ts';
-import { serve } from './serve.ts';
 
 const epilogue = `
 Exit codes:
@@ -54,7 +53,10 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
   program
     .command('serve')
     .description('Run the service until SIGTERM or SIGINT.')
-    .action(() => serve(deps));
+    .action(async () => {
+      const { serve } = await import('./serve.ts');
+      await serve(deps);
+    });
   program
     .command('migrate')
     .description('Bring the tables of the database up to this version; serve does it too.')
