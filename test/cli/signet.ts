@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { systemClock } from '../../src/clock.ts';
 import type { CommandDeps } from '../../src/cli/command.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
+import { systemClock } from '../../src/clock.ts';
 import { toConfig } from '../../src/config.ts';
 import { createIds } from '../../src/ids.ts';
 import type { ChildFolder } from '../child.ts';
@@ -33,17 +33,25 @@ export const envIn = async (folder: ChildFolder): Promise<Env> => ({
  * Runs one command as `main.ts` does, but in this process, which saves its start. What only a process has, its exit,
  * its streams and its working folder, is for tests with `runChild`.
  */
-export const signet = (env: Env, ...given: string[]): Promise<Ended> => signetReading(Readable.from([]), env, given);
+export const signet = (env: Env, ...given: string[]): Promise<Ended> =>
+  signetReading({ stdin: Readable.from([]) }, env, given);
 
-/** With something on its standard input. */
+/** With something on its standard input, and somebody who reads along what it says to people. */
 export async function signetReading(
-  stdin: CommandDeps['stdin'],
+  { stdin, onTold = () => {} }: { stdin: CommandDeps['stdin']; onTold?: (text: string) => void },
   env: Env,
   given: readonly string[],
 ): Promise<Ended> {
-  const [stdout, stderr] = [new Printed(), new Printed()];
+  const [stdout, stderr] = [new Printed(), new Printed(onTold)];
   const code = await runCommandLine(
-    { loadConfig: () => toConfig(env), clock: systemClock, ids: createIds(systemClock), stdin, stdout, stderr },
+    {
+      loadConfig: () => toConfig(env),
+      clock: systemClock,
+      ids: createIds(systemClock),
+      stdin,
+      stdout,
+      stderr,
+    },
     given,
   );
   return { code, stdout: stdout.text, stderr: stderr.text };
@@ -51,9 +59,16 @@ export async function signetReading(
 
 class Printed extends Writable {
   text = '';
+  readonly #onPrinted: (text: string) => void;
+
+  constructor(onPrinted: (text: string) => void = () => {}) {
+    super();
+    this.#onPrinted = onPrinted;
+  }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.text += chunk;
+    this.#onPrinted(String(chunk));
     done();
   }
 }

@@ -70,12 +70,14 @@ test('two entries that differ, and Ctrl-D, change nothing', async () => {
     ['another-password\r', /The two passwords differ/],
     ['\u0004', /No password was given/],
   ] as const) {
-    const keys = Object.assign(new PassThrough(), { isTTY: true });
-    keys.write('one-password\r');
-    const ended = signetReading(keys, envBeside(service), given);
-    // What is typed before somebody asks is nobody's answer.
-    setImmediate(() => keys.write(again));
-    const { code, stderr } = await ended;
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const answers = new Map([
+      ['Password: ', 'one-password\r'],
+      ['Again: ', again],
+    ]);
+    // After the prompt somebody types: not in the same breath.
+    const onTold = (text: string) => setImmediate(() => stdin.write(answers.get(text) ?? ''));
+    const { code, stderr } = await signetReading({ stdin, onTold }, envBeside(service), given);
     assert.equal(code, 1, stderr);
     assert.match(stderr, sentence);
     assert.equal(await status('one-password'), 401);

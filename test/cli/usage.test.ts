@@ -91,7 +91,10 @@ test('every command says where no PostgreSQL server answers, and never the passw
 });
 
 test('a URL of PostgreSQL that cannot be read is refused without its password', async () => {
-  for (const url of ['postgres://signet:swordfish@[::1/signet', 'postgres://signet:swordfish%ZZ@localhost/signet']) {
+  for (const url of [
+    'postgres://signet:swordfish@[::1/signet',
+    'postgres://signet:swordfish%ZZ@localhost/signet',
+  ]) {
     const { code, stdout, stderr } = await signet({ ...away, SIGNET_DATABASE_URL: url }, 'admin', 'list');
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /SIGNET_DATABASE_URL/);
