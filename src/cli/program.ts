@@ -5,7 +5,6 @@ import type { CommandDeps, Outcome } from './command.ts';
 import { copy } from './copy.ts';
 import { exitCodes, toFailure } from './failure.ts';
 import type { PasswordSource } from './password.ts';
-import { serve } from './serve.ts';
 
 /** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
 const load = {
@@ -59,7 +58,10 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
   program
     .command('serve')
     .description('Run the service until SIGTERM or SIGINT.')
-    .action(() => serve(deps));
+    .action(async () => {
+      const { serve } = await import('./serve.ts');
+      await serve(deps);
+    });
   program
     .command('migrate')
     .description('Bring the tables of the database up to this version; serve does it too.')

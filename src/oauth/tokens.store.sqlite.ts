@@ -41,8 +41,10 @@ const sql = {
     left join organizations on organizations.id = agents.organization_id
     left join revoked_tokens on revoked_tokens.id = refresh_tokens.grant_id
     where refresh_tokens.id = ?`,
-  agentState: `select ${CLIENT_COLUMNS} from agents where id = ?`,
-  isRevoked: 'select 1 from revoked_tokens where id in (?, ?) limit 1',
+  // A row also for an agent that is no more. Two lookups by key: for `in` SQLite makes a list first, which costs more.
+  tokenState: `select ${CLIENT_COLUMNS}, exists (select 1 from revoked_tokens where id = ?2
+      union all select 1 from revoked_tokens where id = ?3) as is_revoked
+    from (select 1) left join agents on agents.id = ?1`,
   countTokens: `update agents set token_count = token_count + ?, refresh_count = refresh_count + ?,
     last_activity_at = ? where id = ?`,
   touchSecret: 'update client_secrets set last_used_at = ? where id = ?',
@@ -52,6 +54,8 @@ const sql = {
   claimRefreshToken: 'update refresh_tokens set used_at = ? where id = ? and used_at is null',
   revoke: 'insert into revoked_tokens (id, expires_at) values (?, ?) on conflict (id) do nothing',
 };
+
+type StateRow = ClientRow & { is_revoked: 0 | 1 };
 
 /** Loops over prepared statements: on SQLite a statement is a function call, and only the commit is dear. */
 export class SqliteTokensStore implements TokensStore {
@@ -99,13 +103,12 @@ export class SqliteTokensStore implements TokensStore {
   }
 
   async findTokenStates(lookups: readonly TokenLookup[]): Promise<TokenState[]> {
-    const agentState = this.#database.prepareRead(sql.agentState);
-    const isRevoked = this.#database.prepareRead(sql.isRevoked);
+    const tokenState = this.#database.prepareRead(sql.tokenState);
     return translated(() =>
-      lookups.map(({ agentId, tokenId, grantId }) => ({
-        agent: toClient(agentState.get(agentId) as ClientRow | undefined),
-        isRevoked: isRevoked.get(tokenId, grantId) !== undefined,
-      })),
+      lookups.map(({ agentId, tokenId, grantId }) => {
+        const row = tokenState.get(agentId, tokenId, grantId) as unknown as StateRow;
+        return { agent: toClient(row), isRevoked: row.is_revoked === 1 };
+      }),
     );
   }
 
