@@ -35,6 +35,28 @@ under another name beside the target, checked (\`pragma integrity_check\`), flus
 To use it, stop the service, remove \`signet.db\`, \`signet.db-wal\` and \`signet.db-shm\`, put the copy in the place of
 \`signet.db\`, and start the service with the master key that it had. For PostgreSQL, use \`pg_dump\`.`,
   },
+  'signet copy': {
+    example: `$ npx signet copy data/signet.db postgres://signet@db.example/signet
+Copied /srv/signet/data/signet.db to postgres://db.example:5432/signet. Both sides were read and are the same:
+
+TABLE              ROWS   SHA-256
+service_metadata   1      6f0c3f8e…
+administrators     2      90d1b7a4…
+…
+
+Nothing that was written to the old database after 2026-11-21T10:40:59.343Z is in the new one.
+The master key is not copied. A service on the new database needs the same key, and the same SIGNET_PUBLIC_URL:
+  SIGNET_MASTER_KEY  "$(cat '/srv/signet/data/master.key')"`,
+    text: `[Moving](moving.md) goes through it step by step. The target is written in one transaction, read back, compared with the
+source and only then committed: a copy that fails or is killed leaves nothing. It is refused on a target with rows, on tables
+that are not those of this version, on a SQLite file that a service uses, and where the master key can be had and is not the one
+of the source.
+
+Where the URL has no password, the variables and files of libpq are asked: \`PGPASSWORD\`, or \`PGPASSFILE\` and \`~/.pgpass\`.
+Use them: every user of the machine can read the arguments of a command.
+
+With \`--json\`, \`tables\` has the name, the \`rows\` and the \`sha256\` of each table.`,
+  },
   'signet admin add': {
     example: `$ npx signet admin add second@signet.example --generate
 Added second@signet.example.
@@ -83,7 +105,8 @@ explains itself with \`--help\`.
 
 All commands read the same [configuration](configuration.md) as the service: give them the same environment, or the working
 folder with the same \`.env\` file and the same \`data\`. Run them as the same user, too. They work on the database itself,
-so they need no password, and whoever may write the database may do all of this. All but \`serve\` can run while the service does.
+so they need no password, and whoever may write the database may do all of this. All but \`serve\` and
+\`copy\` can run while the service does.
 
 ## Exit codes
 

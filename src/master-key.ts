@@ -29,6 +29,12 @@ export async function openMasterKey(
   return checked(found, sealed);
 }
 
+/** Refuses a key that does not open what the database holds. A new one holds nothing yet. */
+export async function requireMasterKey(db: Queries, key: MasterKey): Promise<void> {
+  const sealed = await readCheck(db);
+  if (sealed !== null) checked(key, sealed);
+}
+
 function checked(key: MasterKey, sealed: string): MasterKey {
   try {
     unseal(key, sealed, CHECK);
@@ -58,7 +64,7 @@ async function readOrWriteCheck(tx: Queries, key: MasterKey): Promise<string> {
   return value;
 }
 
-function readKeyFile(path: string): MasterKey | null {
+export function readKeyFile(path: string): MasterKey | null {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

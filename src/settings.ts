@@ -20,6 +20,8 @@ export class Problem extends Error {}
 const SPECIFIED_SCOPES = ['read', 'write', 'admin'];
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+export const MOST_PROCESSES = 64;
+
 /** The one table of settings; `docs/configuration.md` is made from it. */
 export const settings = {
   SIGNET_HOST: {
@@ -33,6 +35,13 @@ export const settings = {
     fallback: '8080',
     shape: '1–65535',
     about: 'The TCP port to listen on.',
+  },
+  SIGNET_PROCESSES: {
+    parse: processes,
+    fallback: '1',
+    shape: `1–${MOST_PROCESSES}, or \`auto\``,
+    about:
+      'How many processes serve the port; `auto` for as many as there are cores. More than one needs PostgreSQL; with SQLite `auto` means 1. It helps where cores are idle while one process is busy: signing uses all cores anyway. See [architecture](architecture.md#several-processes).',
   },
   SIGNET_PUBLIC_URL: {
     parse: publicUrl,
@@ -53,7 +62,7 @@ export const settings = {
     fallback: '10',
     shape: '1–100',
     about:
-      'The most connections to PostgreSQL that this instance holds. All instances together must stay below the server’s `max_connections`.',
+      'The most connections to PostgreSQL that each process of this instance holds. All processes of all instances together must stay below the server’s `max_connections`.',
   },
   SIGNET_DATABASE_STATEMENTS: {
     parse: oneOf('named', 'unnamed'),
@@ -159,6 +168,13 @@ function integer(least: number, most: number): (text: string) => number {
   };
 }
 
+function processes(text: string): number | 'auto' {
+  if (text === 'auto') return text;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= MOST_PROCESSES) return value;
+  throw new Problem(`must be auto, or a whole number from 1 to ${MOST_PROCESSES}, not "${text}".`);
+}
+
 function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice {
   return (text) => {
     const choice = choices.find((candidate) => candidate === text);
@@ -177,7 +193,8 @@ function publicUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
+/** A database as a path or a URL. */
+export function database(text: string): { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string } {
   if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresUrl(text) };
   const path = text.replace(/^sqlite:(\/\/)?/, '');
   if (path === '' || /^[a-z]+:\/\//.test(path)) {

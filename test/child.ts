@@ -33,8 +33,7 @@ export interface ChildFolder {
   remove(): Promise<void>;
 }
 
-/** Without its tables the database is as before the first start, on PostgreSQL too. */
-export function childFolder(options: { isEmpty?: boolean } = {}): ChildFolder {
+export function childFolder(createDatabase = createTestDatabase): ChildFolder {
   const path = temporaryFolder();
   const children: ChildProcess[] = [];
   let database: Promise<TestDatabase> | null = null;
@@ -42,7 +41,7 @@ export function childFolder(options: { isEmpty?: boolean } = {}): ChildFolder {
     path,
     children,
     database() {
-      database ??= createTestDatabase(join(path, 'data'), options);
+      database ??= createDatabase(join(path, 'data'));
       return database;
     },
     async remove() {

@@ -57,8 +57,8 @@ export interface TestService {
   createAgent(input?: Record<string, unknown>): Promise<TestAgent>;
   tokens(agent: TestAgent, scope?: string): Promise<TokenSet>;
   introspect(token: string): Promise<Answer['body']>;
-  /** Stops the service and starts it again on the same data. */
-  restart(): Promise<void>;
+  /** Stops the service and starts it again: on the same data, or with other settings from then on. */
+  restart(changes?: { env?: Record<string, string>; meanwhile?: () => Promise<void> }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -79,16 +79,16 @@ export async function startService({
   const url = `http://127.0.0.1:${port}`;
   const logLines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => logLines.push(line) });
-  const config = toConfig({
+  let settings: Record<string, string> = {
     SIGNET_PORT: String(port),
     SIGNET_DATA_DIR: dataDir,
     SIGNET_ADMIN_EMAIL: ADMIN.email,
     SIGNET_ADMIN_PASSWORD: ADMIN.password,
     ...database.env,
     ...env,
-  });
+  };
   const open = async () => {
-    const service = await createService(config, { clock, ids: createIds(clock), log });
+    const service = await createService(toConfig(settings), { clock, ids: createIds(clock), log });
     await service.start();
     return service;
   };
@@ -138,8 +138,10 @@ export async function startService({
     async introspect(token) {
       return (await call('POST', '/oauth/introspect', { form: { token } })).body;
     },
-    async restart() {
+    async restart({ env: changes = {}, meanwhile } = {}) {
       await service.stop();
+      await meanwhile?.();
+      settings = { ...settings, ...changes };
       service = await open();
     },
     async stop() {

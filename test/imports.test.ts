@@ -6,12 +6,13 @@ import { test } from 'node:test';
 /** From the ground up; a folder imports from its own floor and those below it. */
 const floors: ReadonlyArray<readonly string[]> = [
   ['clock', 'errors', 'ids', 'encryption', 'basic-credentials', 'version', 'schema'],
-  ['db', 'metrics', 'workers'],
+  ['db', 'metrics', 'workers', 'log', 'processes'],
   ['events', 'master-key'],
   ['admin', 'agents', 'keys', 'organizations', 'webhooks'],
   ['oauth'],
   ['open-database'],
   ['config', 'settings'],
+  ['open-keys'],
   ['http'],
   ['service'],
   ['cli'],

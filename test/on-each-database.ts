@@ -20,14 +20,14 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
 }
 
 /**
- * The conformance suite runs on each database by itself; the commands of the documentation are for one; the browser
- * that looks at the page of operations unpacks itself once in a process; and only a SQLite file is backed up.
+ * The conformance suite runs on each database by itself; the commands of the documentation, instances, several
+ * processes and outages are for one; the browser that looks at the page of operations unpacks itself once in a process;
+ * and only a SQLite file is backed up.
  */
 function hasItsOwnWay(path: string): boolean {
-  return (
-    ['db', 'docs'].includes(basename(dirname(path))) ||
-    ['docs-page.test.ts', 'backup.test.ts'].includes(basename(path))
-  );
+  const folders = ['db', 'docs', 'instances', 'outage', 'processes'];
+  const files = ['docs-page.test.ts', 'backup.test.ts'];
+  return folders.includes(basename(dirname(path))) || files.includes(basename(path));
 }
 
 function startsServices(path: string, seen = new Set<string>()): boolean {

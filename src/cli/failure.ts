@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import { CopyRefused } from '../db/copy.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../db/database.ts';
 import { ServiceError } from '../errors.ts';
 
@@ -21,7 +22,8 @@ export const failureCodes = {
     'The tables are not those of this version. With `migrate --check`, `pending` names what is missing.',
   invalid_request: 'The password is too short or too long, or the two entries differ.',
   not_found: 'There is no such administrator.',
-  conflict: 'The address is taken, the file exists, or the administrator is the last one.',
+  conflict:
+    'The address is taken, the file exists, the administrator is the last one, or the target of a copy is not empty.',
   unsupported: 'The command does not work with this kind of database.',
   failed: 'Anything else.',
 } as const;
@@ -59,8 +61,12 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
+/** It names its code itself, and has a sentence for people. */
+const isTold = (error: unknown): error is CommandFailure | ServiceError | CopyRefused =>
+  error instanceof CommandFailure || error instanceof ServiceError || error instanceof CopyRefused;
+
 function codeOf(error: unknown): string {
-  if (error instanceof CommandFailure || error instanceof ServiceError) return error.code;
+  if (isTold(error)) return error.code;
   if (error instanceof CommanderError) return 'invalid_usage';
   if (error instanceof ConfigError) return 'invalid_configuration';
   if (error instanceof DatabaseUnusable) return 'database_unusable';
@@ -74,13 +80,12 @@ function describe(error: unknown): string {
     return `The configuration has problems:\n  ${error.problems.join('\n  ')}`;
   if (error instanceof DatabaseUnavailable)
     return 'The database is busy, away or full. Try again in a moment.';
-  const isKnown =
-    error instanceof CommandFailure || error instanceof ServiceError || error instanceof DatabaseUnusable;
-  return isKnown ? error.message : explainAccident(error);
+  return isTold(error) || error instanceof DatabaseUnusable ? error.message : explainAccident(error);
 }
 
 function explainUsage({ message }: CommanderError): string {
-  const text = message.replace(/^error: /, '');
+  // What was typed is repeated in it, and there may be a URL with a password among that.
+  const text = message.replace(/^error: /, '').replace(/:\/\/\S*@/g, '://***@');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}\nSee what there is with --help.`;
 }
 

@@ -1,6 +1,7 @@
 import { toKeyView } from '../keys/jwks.routes.ts';
 import { listKeys } from '../keys/keys.store.ts';
 import type { SigningKey } from '../keys/signing-key.ts';
+import { openKeys } from '../open-keys.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { textTable } from './text-table.ts';
@@ -20,7 +21,6 @@ export async function rotateSigningKey({
   clock,
 }: Pick<CommandDeps, 'loadConfig' | 'clock'>): Promise<Outcome> {
   const config = loadConfig();
-  const { openKeys } = await import('../service.ts');
   const keys = await withDatabase(config, async (database) => {
     const { keyRing } = await openKeys(config, { database, clock });
     await keyRing.rotate();

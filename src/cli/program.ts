@@ -1,13 +1,19 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { EMAIL_PATTERN } from '../admin/administrator.ts';
 import { version } from '../version.ts';
-import { addAdmin, changeAdminPassword, listAdmins, removeAdmin } from './admin.ts';
-import { backUp } from './backup.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { exitCodes, toFailure } from './failure.ts';
-import { listSigningKeys, rotateSigningKey } from './keys.ts';
-import { bringUpToDate, checkUpToDate } from './migrate.ts';
 import type { PasswordSource } from './password.ts';
+
+/** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
+const load = {
+  admin: () => import('./admin.ts'),
+  backup: () => import('./backup.ts'),
+  copy: () => import('./copy.ts'),
+  keys: () => import('./keys.ts'),
+  migrate: () => import('./migrate.ts'),
+  serve: () => import('./serve.ts'),
+};
 
 const epilogue = `
 Exit codes:
@@ -53,17 +59,22 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
   program
     .command('serve')
     .description('Run the service until SIGTERM or SIGINT.')
-    .action(async () => {
-      const { serve } = await import('./serve.ts');
-      await serve(deps);
-    });
+    .action(() => load.serve().then(({ serve }) => serve(deps)));
   program
     .command('migrate')
     .description('Bring the tables of the database up to this version; serve does it too.')
     .option('--check', 'change nothing, and fail where something is missing')
     .addOption(json())
     .action((options: { check?: true; json?: true }) =>
-      report(deps, options, options.check ? checkUpToDate(deps) : bringUpToDate(deps)),
+      report(
+        deps,
+        options,
+        load
+          .migrate()
+          .then(({ checkUpToDate, bringUpToDate }) =>
+            options.check ? checkUpToDate(deps) : bringUpToDate(deps),
+          ),
+      ),
     );
   program
     .command('backup')
@@ -72,7 +83,26 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     .option('--force', 'replace the file where it exists')
     .addOption(json())
     .action((file: string, options: { force?: true; json?: true }) =>
-      report(deps, options, backUp(deps, { file, isForced: options.force === true })),
+      report(
+        deps,
+        options,
+        load.backup().then(({ backUp }) => backUp(deps, { file, isForced: options.force === true })),
+      ),
+    );
+  program
+    .command('copy')
+    .description(
+      'Carry everything to another, empty database: from SQLite to PostgreSQL, back, or to the same kind.',
+    )
+    .argument('<from>', 'path, sqlite:PATH or postgres://…; stop every service on it first')
+    .argument('<to>', 'path, sqlite:PATH or postgres://…; made, or given its tables, where that is needed')
+    .addOption(json())
+    .action((from: string, to: string, options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.copy().then(({ copy }) => copy(deps, { from, to })),
+      ),
     );
 }
 
@@ -80,24 +110,46 @@ function addAdminCommands(admin: Command, deps: CommandDeps): void {
   withPassword(admin.command('add'))
     .description('Make a further administrator. Asks for the password where no option says otherwise.')
     .action((email: string, options: PasswordOptions) =>
-      report(deps, options, addAdmin(deps, { email, source: sourceOf(options) })),
+      report(
+        deps,
+        options,
+        load.admin().then(({ addAdmin }) => addAdmin(deps, { email, source: sourceOf(options) })),
+      ),
     );
   withPassword(admin.command('password'))
     .description('Change the password of an administrator; the old one ends at once.')
     .action((email: string, options: PasswordOptions) =>
-      report(deps, options, changeAdminPassword(deps, { email, source: sourceOf(options) })),
+      report(
+        deps,
+        options,
+        load
+          .admin()
+          .then(({ changeAdminPassword }) => changeAdminPassword(deps, { email, source: sourceOf(options) })),
+      ),
     );
   admin
     .command('list')
     .description('List the administrators.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, listAdmins(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.admin().then(({ listAdmins }) => listAdmins(deps)),
+      ),
+    );
   admin
     .command('remove')
     .description('Take the access of an administrator away at once; never of the last one.')
     .argument('<email>', 'the e-mail address', toEmail)
     .addOption(json())
-    .action((email: string, options: { json?: true }) => report(deps, options, removeAdmin(deps, email)));
+    .action((email: string, options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.admin().then(({ removeAdmin }) => removeAdmin(deps, email)),
+      ),
+    );
 }
 
 function addKeyCommands(keys: Command, deps: CommandDeps): void {
@@ -105,12 +157,24 @@ function addKeyCommands(keys: Command, deps: CommandDeps): void {
     .command('list')
     .description('List the signing keys; the private parts are never shown.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, listSigningKeys(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.keys().then(({ listSigningKeys }) => listSigningKeys(deps)),
+      ),
+    );
   keys
     .command('rotate')
     .description('Let the next signing key take over; tokens of the one before stay valid.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, rotateSigningKey(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.keys().then(({ rotateSigningKey }) => rotateSigningKey(deps)),
+      ),
+    );
 }
 
 interface PasswordOptions {

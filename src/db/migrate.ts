@@ -10,6 +10,10 @@ const migrations: Record<string, Migration> = {
 };
 
 const MIGRATION_TABLE = 'schema_migrations';
+const LOCK_TABLE = 'schema_migrations_lock';
+
+/** The tables in which a database keeps which migrations it has; all others are made by these. */
+export const MIGRATION_TABLES: readonly string[] = [MIGRATION_TABLE, LOCK_TABLE];
 
 /**
  * Brings the tables up to this version and answers what it applied; refuses a database that a newer version has
@@ -21,7 +25,7 @@ export async function migrate(db: Queries): Promise<string[]> {
     db,
     provider: { getMigrations: async () => migrations },
     migrationTableName: MIGRATION_TABLE,
-    migrationLockTableName: 'schema_migrations_lock',
+    migrationLockTableName: LOCK_TABLE,
   });
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;

@@ -2,7 +2,8 @@ import { Kysely, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import type { Queries, Tables } from './database.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
-import { isUseless, NoConnection, translate } from './postgres-errors.ts';
+import { isSilence, isUnreachable, isUseless, NoConnection, translate } from './postgres-errors.ts';
+import { Outage } from './postgres-outage.ts';
 
 /** What the parameters of a hot statement can be. */
 export type Value = string | number | null | readonly (string | number | null)[];
@@ -12,20 +13,27 @@ interface Client {
   query(query: pg.QueryConfig): Promise<pg.QueryResult<any>>;
 }
 
+/** `silent`: a question was not answered in time, and nobody knows what became of it. */
+type ConnectionState = 'usable' | 'broken' | 'silent';
+
 /** A connection that belongs to its holder until it is released, its errors those of `database.ts`. */
 export class PostgresConnection {
   readonly #client: Client;
-  readonly #giveBack: (isBroken: boolean) => void;
+  readonly #giveBack: (state: ConnectionState) => void;
   readonly #names: StatementNames | null;
-  #isBroken = false;
+  #state: ConnectionState = 'usable';
 
   constructor(
     client: Client,
-    options: { names: StatementNames | null; giveBack: (isBroken: boolean) => void },
+    options: { names: StatementNames | null; giveBack: (state: ConnectionState) => void },
   ) {
     this.#client = client;
     this.#names = options.names;
     this.#giveBack = options.giveBack;
+  }
+
+  get isUsable(): boolean {
+    return this.#state === 'usable';
   }
 
   async query(text: string, values: readonly unknown[] = []) {
@@ -40,27 +48,18 @@ export class PostgresConnection {
 
   /** For queries by Kysely on this connection; it does not release it. */
   queries(): Queries {
-    return kyselyOver(async () => ({ query: this.#forKysely, release: () => {} }));
+    return kyselyOver((text, values) => this.query(text, values));
   }
 
   release(): void {
-    this.#giveBack(this.#isBroken);
+    this.#giveBack(this.#state);
   }
-
-  /** As Kysely wants it: released by it, too. */
-  forKysely(): PostgresPoolClient {
-    return { query: this.#forKysely, release: () => this.release() };
-  }
-
-  // The signature is overloaded for cursors, which nothing here uses.
-  readonly #forKysely = ((text: string, values: readonly unknown[]) =>
-    this.query(text, values)) as unknown as PostgresPoolClient['query'];
 
   async #send(query: pg.QueryConfig) {
     try {
       return await this.#client.query(query);
     } catch (error) {
-      this.#isBroken ||= isUseless(error);
+      if (isUseless(error)) this.#state = isSilence(error) ? 'silent' : 'broken';
       throw translate(error);
     }
   }
@@ -82,36 +81,76 @@ class StatementNames {
   }
 }
 
-export const kyselyOver = (connect: () => Promise<PostgresPoolClient>): Queries =>
-  new Kysely<Tables>({ dialect: new SignetPostgresDialect(connect) });
+type RunQuery = (text: string, values: readonly unknown[]) => Promise<unknown>;
+
+export function kyselyOver(run: RunQuery): Queries {
+  // The signature is overloaded for cursors, which nothing here uses.
+  const query = run as unknown as PostgresPoolClient['query'];
+  return new Kysely<Tables>({ dialect: new SignetPostgresDialect(async () => ({ query, release() {} })) });
+}
 
 /** A fixed number of connections that requests take turns on; waiting for one has an end. */
 export class PostgresPool {
-  readonly #pool: pg.Pool;
+  readonly #config: pg.PoolConfig;
   readonly #names: StatementNames | null;
+  readonly #outage: Outage;
+  #pool: pg.Pool;
 
   constructor(config: pg.PoolConfig, { hasNames }: { hasNames: boolean }) {
-    this.#pool = new pg.Pool({ ...config, types });
+    this.#config = { ...config, types };
     this.#names = hasNames ? new StatementNames() : null;
-    // A connection that breaks is dropped by the pool; whoever uses it at that moment learns it from his query.
-    this.#pool.on('error', () => {});
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#outage = new Outage(() => askOnce(this.#config));
+    this.#pool = openPool(this.#config);
   }
 
   async take(): Promise<PostgresConnection> {
+    if (this.#outage.isOn) throw new NoConnection('The database server does not answer.');
     try {
       const client = await this.#pool.connect();
       return new PostgresConnection(client, {
         names: this.#names,
-        giveBack: (isBroken) => client.release(isBroken),
+        giveBack: (state) => this.#takeBack(client, state),
       });
     } catch (error) {
+      if (isUnreachable(error)) this.#noteOutage();
       throw new NoConnection(error instanceof Error ? error.message : String(error), { cause: error });
     }
   }
 
   async close(): Promise<void> {
+    this.#outage.close();
     if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  #takeBack(client: pg.PoolClient, state: ConnectionState): void {
+    client.release(state !== 'usable');
+    if (state === 'silent') this.#noteOutage();
+  }
+
+  /** The other connections may be as dead as the one that told, and would take as long to say so: all are replaced. */
+  #noteOutage(): void {
+    if (this.#pool.ending || !this.#outage.begin()) return;
+    this.#pool.end().catch(() => {});
+    this.#pool = openPool(this.#config);
+  }
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  // A connection that breaks is dropped by the pool; whoever uses it at that moment learns it from his query.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+async function askOnce(config: pg.PoolConfig): Promise<void> {
+  const client = new pg.Client(config);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } finally {
+    client.end().catch(() => {});
   }
 }
 
@@ -127,7 +166,7 @@ export const types: pg.CustomTypesConfig = {
 };
 
 /** PostgreSQL's text has no place for NUL; what stands for an unreadable character stands for it too. */
-function toParameter(value: unknown): unknown {
+export function toParameter(value: unknown): unknown {
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
   return Array.isArray(value) ? value.map(toParameter) : value;
 }

@@ -26,6 +26,16 @@ export function isConnectionLost(error: unknown): boolean {
   return original instanceof Error && LOST.test(original.message);
 }
 
+/** No answer in time: the server, or the way to it, has fallen silent. */
+export const isSilence = (error: unknown): boolean => {
+  const original = originalOf(error);
+  return original instanceof Error && SILENCE.test(original.message);
+};
+
+/** No connection can be made at all; not so where all of them are in use, here or at the server. */
+export const isUnreachable = (error: unknown): boolean =>
+  UNREACHABLE.has(codeOf(error)) || isConnectionLost(error) || isSilence(error);
+
 /** The connection is of no use any more, also where it stands: after a failover it may lead to a replica. */
 export const isUseless = (error: unknown): boolean => isConnectionLost(error) || codeOf(error) === READ_ONLY;
 
@@ -49,6 +59,7 @@ const INSUFFICIENT_RESOURCES = '53';
 const BROKEN_SOCKETS = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 /** What `pg` says without a code. */
+const SILENCE = /^Query read timeout|^timeout expired/;
 const LOST =
   /^Connection terminated|^Client has encountered a connection error|^Query read timeout|not queryable/;
 const NO_CONNECTION =

@@ -5,6 +5,7 @@ import { PostgresConnection, types } from './postgres-connection.ts';
 import { codeOf, isUnavailable } from './postgres-errors.ts';
 import { connectionConfig, type PostgresOptions, placeOf, sslModeOf } from './postgres-url.ts';
 
+const SETTING = 'SIGNET_DATABASE_URL';
 const OLDEST_VERSION = 140_000;
 /** "Signet", as one number: whoever migrates holds the advisory lock of it. */
 const MIGRATION_LOCK = 0x53_69_67_6e_65_74;
@@ -18,6 +19,22 @@ export async function openServer({ url }: PostgresOptions): Promise<{ isEncrypte
 /** Brings the tables up to date and answers what was applied. */
 export async function migrateServer({ url }: PostgresOptions): Promise<string[]> {
   return (await atServer(url, migrateWithin)).value;
+}
+
+/** A connection to a server that can be used. `setting` is where its URL comes from, for the sentences of refusals. */
+export async function openClient(url: string, setting: string): Promise<pg.Client> {
+  try {
+    const { client } = await connect(url);
+    try {
+      await requireVersion(client);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw error;
+    }
+  } catch (error) {
+    throw explain(error, url, setting);
+  }
 }
 
 /** On a connection of its own, to a server that can be used. */
@@ -77,17 +94,23 @@ async function migrateWithin(client: pg.Client): Promise<string[]> {
   const connection = new PostgresConnection(client, { names: null, giveBack: () => {} });
   await connection.query('begin isolation level read committed');
   await connection.query('set local statement_timeout = 0');
-  await connection.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  await lockMigrations(connection);
   const applied = await migrate(connection.queries());
   await connection.query('commit');
   return applied;
 }
 
+/** Held to the end of the transaction: nobody else migrates meanwhile, and so no service starts. */
+export async function lockMigrations(connection: PostgresConnection): Promise<void> {
+  await connection.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+}
+
 /** What stops the start, in sentences that say what to do. Never the URL, which has a password in it. */
-function explain(error: unknown, url: string): DatabaseUnusable {
+function explain(error: unknown, url: string, setting = SETTING): DatabaseUnusable {
   if (error instanceof DatabaseUnusable) return error;
   const isOurs = error instanceof DatabaseUnavailable || error instanceof UniqueViolation;
-  return new DatabaseUnusable(sentence(isOurs ? error.cause : error, placeOf(url)), { cause: error });
+  const text = sentence(isOurs ? error.cause : error, placeOf(url));
+  return new DatabaseUnusable(text.replaceAll(SETTING, setting), { cause: error });
 }
 
 function sentence(error: unknown, place: string): string {

@@ -12,7 +12,7 @@ const CONNECT_MILLISECONDS = 3000;
 const STATEMENT_MILLISECONDS = 5000;
 const IDLE_IN_TRANSACTION_MILLISECONDS = 10_000;
 /** For a server that does not even say that it has given up. */
-const ANSWER_MILLISECONDS = 8000;
+const ANSWER_MILLISECONDS = 6000;
 const IDLE_CONNECTION_MILLISECONDS = 60_000;
 
 export function poolConfig(options: PostgresOptions, tls: { isEncrypted: boolean }): PoolConfig {

@@ -39,7 +39,9 @@ export class PostgresDatabase implements Database {
   constructor(pool: PostgresPool, onCommit: CommitObserver = () => {}) {
     this.#pool = pool;
     this.#onCommit = onCommit;
-    this.reader = kyselyOver(async () => (await pool.take()).forKysely());
+    this.reader = kyselyOver((text, values) =>
+      this.#retries.run(() => this.#onConnection((connection) => connection.query(text, values))),
+    );
   }
 
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
@@ -112,8 +114,8 @@ async function runTransaction<T>(
   try {
     value = await work();
   } catch (error) {
-    // Where this fails too, the connection is broken, which its release sees to.
-    await connection.query('rollback').catch(() => {});
+    // What is broken has rolled back by itself. Where this fails too, the release of the connection sees to it.
+    if (connection.isUsable) await connection.query('rollback').catch(() => {});
     throw error;
   }
   const { command } = await connection.query('commit').catch(asCommit);

@@ -15,13 +15,17 @@ export class Retries {
 
   async run<T>(attempt: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + LONGEST_MILLISECONDS;
-    const unbroken = () => withoutBreaks(attempt);
+    const unbroken = () => withoutBreaks(attempt, deadline);
     try {
       return await unbroken();
     } catch (error) {
       if (!isConflict(error)) throw error;
+      return this.#inLane(() => {
+        // Those before it may have taken all of its time.
+        if (performance.now() > deadline) throw error;
+        return withoutConflicts(unbroken, deadline);
+      });
     }
-    return this.#inLane(() => withoutConflicts(unbroken, deadline));
   }
 
   #inLane<T>(run: () => Promise<T>): Promise<T> {
@@ -32,13 +36,14 @@ export class Retries {
 }
 
 /** Only what is certain not to have been committed is run again. */
-async function withoutBreaks<T>(attempt: () => Promise<T>): Promise<T> {
+async function withoutBreaks<T>(attempt: () => Promise<T>, deadline: number): Promise<T> {
   for (let lost = 0; ; lost++) {
     try {
       return await attempt();
     } catch (error) {
       const isCertain = !(error instanceof NoConnection) && !(error instanceof CommitUnknown);
-      if (!isCertain || !isConnectionLost(error) || lost === MOST_LOST_CONNECTIONS) throw error;
+      const mayGoOn = isCertain && lost < MOST_LOST_CONNECTIONS && performance.now() < deadline;
+      if (!mayGoOn || !isConnectionLost(error)) throw error;
     }
   }
 }

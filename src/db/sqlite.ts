@@ -105,7 +105,7 @@ function openConnections(path: string, access: Access): Connections {
   }
 }
 
-function openConnection(path: string): DatabaseSync {
+export function openConnection(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
     // NORMAL: the database is whole after any crash, and the group commit flushes the log before it answers anybody.
@@ -129,7 +129,7 @@ function openConnection(path: string): DatabaseSync {
  * SQLite's own lock on a file beside the database, held while the process lives: the operating system lets go of it
  * when the process ends, however it ends. A lock file with a process id in it would outlive a crash.
  */
-function lockFile(path: string): DatabaseSync {
+export function lockFile(path: string): DatabaseSync {
   try {
     const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
     lock.exec('begin exclusive');

@@ -28,6 +28,7 @@ import { bearerAuth } from './bearer-auth.ts';
 import { readFormBodies, readJsonBodies } from './body-parsers.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { errorHandler, hardeningHeaders } from './error-handler.ts';
+import type { Goodbye } from './goodbye.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
 import { collectOpenapi, serveOpenapi } from './openapi.ts';
@@ -44,6 +45,7 @@ export interface AppDeps extends OAuthDeps {
   version: string;
   scopes: readonly string[];
   isIntrospectionOpen: boolean;
+  goodbye: Goodbye;
 }
 
 const LARGEST_BODY = 64 * 1024;
@@ -82,6 +84,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // A connection that stays open after its last answer would hold the stop up.
   app.addHook('preClose', async () => {
+    await deps.goodbye.say(app.server);
     app.server.keepAliveTimeout = 1;
   });
 

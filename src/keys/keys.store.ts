@@ -3,7 +3,13 @@ import type { Queries, Tables } from '../db/database.ts';
 import type { PublicJwk, SigningKey } from './signing-key.ts';
 
 export async function listKeys(db: Queries): Promise<SigningKey[]> {
-  const rows = await db.selectFrom('signing_keys').selectAll().orderBy('created_at', 'desc').execute();
+  // The first two are made at the same time: without the second order each database would have one of its own.
+  const rows = await db
+    .selectFrom('signing_keys')
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('kid')
+    .execute();
   return rows.map(toSigningKey);
 }
 

@@ -2,6 +2,7 @@ import { formatScope } from '../agents/scope.ts';
 import type { Queries } from '../db/database.ts';
 import type { SqliteDatabase } from '../db/sqlite.ts';
 import { translated } from '../db/sqlite-dialect.ts';
+import type { Happening } from '../events/outbox.ts';
 import {
   CLIENT_COLUMNS,
   type ClientRow,
@@ -11,19 +12,21 @@ import {
   toClientSecret,
   toStoredRefreshToken,
 } from './tokens.store.rows.ts';
-import type {
-  Client,
-  ClientLookup,
-  IssuedGrant,
-  NewGrant,
-  NewRefreshToken,
-  RefreshClaim,
-  RefreshOutcome,
-  Revocation,
-  StoredRefreshToken,
-  TokenLookup,
-  TokenState,
-  TokensStore,
+import {
+  type Client,
+  type ClientLookup,
+  happeningsOf,
+  type IssuedGrant,
+  type NewGrant,
+  type NewRefreshToken,
+  type PublishAll,
+  type RefreshClaim,
+  type RefreshOutcome,
+  type Revocation,
+  type StoredRefreshToken,
+  type TokenLookup,
+  type TokenState,
+  type TokensStore,
 } from './tokens.store.ts';
 
 const sql = {
@@ -69,25 +72,28 @@ export class SqliteTokensStore implements TokensStore {
     );
   }
 
-  issue(grants: readonly NewGrant[]): Promise<(IssuedGrant | null)[]> {
+  issue(grants: readonly NewGrant[], publishAll: PublishAll): Promise<(IssuedGrant | null)[]> {
     return this.#database.transaction(async (tx) => {
       const present = this.#count(grants, { tokens: 1, refreshes: 0 });
-      const issued: (IssuedGrant | null)[] = [];
-      for (const grant of grants) {
-        issued.push(present.has(grant.agentId) ? await this.#storeGrant(tx, grant) : null);
-      }
+      const isPresent = ({ agentId }: NewGrant) => present.has(agentId);
+      const issued = grants.map((grant) => (isPresent(grant) ? this.#storeGrant(grant) : null));
+      await publishSome(tx, publishAll, happeningsOf(grants, isPresent));
       return issued;
     });
   }
 
-  refresh(claims: readonly RefreshClaim[]): Promise<RefreshOutcome[]> {
+  refresh(claims: readonly RefreshClaim[], publishAll: PublishAll): Promise<RefreshOutcome[]> {
     return this.#database.transaction(async (tx) => {
-      const won = claims.filter((claim) => this.#claim(claim));
-      this.#count(won, { tokens: 1, refreshes: 1 });
-      const outcomes: RefreshOutcome[] = [];
-      for (const claim of claims) {
-        outcomes.push(won.includes(claim) ? await this.#storeSuccessor(tx, claim) : this.#endGrant(claim));
-      }
+      const won = new Set(claims.filter((claim) => this.#claim(claim)));
+      this.#count([...won], { tokens: 1, refreshes: 1 });
+      const outcomes = claims.map((claim) =>
+        won.has(claim) ? this.#storeSuccessor(claim) : this.#endGrant(claim),
+      );
+      await publishSome(
+        tx,
+        publishAll,
+        happeningsOf(claims, (claim) => won.has(claim)),
+      );
       return outcomes;
     });
   }
@@ -141,10 +147,9 @@ export class SqliteTokensStore implements TokensStore {
     return present;
   }
 
-  async #storeGrant(tx: Queries, grant: NewGrant): Promise<IssuedGrant> {
+  #storeGrant(grant: NewGrant): IssuedGrant {
     if (grant.usedSecretId !== null) this.#run(sql.touchSecret, grant.now, grant.usedSecretId);
     const refreshTokenId = grant.refreshToken === null ? null : this.#insert(grant.refreshToken, grant.now);
-    await grant.publish?.(tx);
     return { refreshTokenId };
   }
 
@@ -152,9 +157,8 @@ export class SqliteTokensStore implements TokensStore {
     return this.#run(sql.claimRefreshToken, claim.now, claim.id).changes === 1;
   }
 
-  async #storeSuccessor(tx: Queries, claim: RefreshClaim): Promise<RefreshOutcome> {
+  #storeSuccessor(claim: RefreshClaim): RefreshOutcome {
     const refreshTokenId = this.#insert(claim.successor, claim.now);
-    await claim.publish?.(tx);
     return { status: 'refreshed', refreshTokenId };
   }
 
@@ -181,4 +185,12 @@ export class SqliteTokensStore implements TokensStore {
   #run(text: string, ...parameters: (string | number | null)[]) {
     return translated(() => this.#database.prepareWrite(text).run(...parameters));
   }
+}
+
+async function publishSome(
+  tx: Queries,
+  publishAll: PublishAll,
+  happenings: readonly Happening[],
+): Promise<void> {
+  if (happenings.length > 0) await publishAll(tx, happenings);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { adminEnv, type ChildFolder, childFolder, startChild } from '../child.ts';
-import { currentDatabase } from '../databases.ts';
+import { createTestDatabase, currentDatabase } from '../databases.ts';
 import { send } from '../harness.ts';
 import { assertFails, envIn, signet, signetJson } from './signet.ts';
 
@@ -13,7 +13,7 @@ after(async () => {
 
 /** With a database that nobody has used yet. */
 async function newFolder() {
-  const folder = childFolder({ isEmpty: true });
+  const folder = childFolder((path) => createTestDatabase(path, { isEmpty: true }));
   folders.push(folder);
   const { query } = await folder.database();
   return { folder, query, env: await envIn(folder) };

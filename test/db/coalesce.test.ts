@@ -2,15 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { coalesce } from '../../src/db/coalesce.ts';
+import { DatabaseUnavailable } from '../../src/db/database.ts';
 
 /** Doubles numbers and keeps the batches that it was handed. */
-function doubling(largestBatch?: number) {
+function doubling(largestBatch = 32) {
   const batches: number[][] = [];
-  const double = coalesce(async (items: readonly number[]) => {
-    batches.push([...items]);
-    await new Promise((resolve) => setImmediate(resolve));
-    return items.map((item) => item * 2);
-  }, largestBatch);
+  const double = coalesce(
+    async (items: readonly number[]) => {
+      batches.push([...items]);
+      await new Promise((resolve) => setImmediate(resolve));
+      return items.map((item) => item * 2);
+    },
+    { largestBatch },
+  );
   return { batches, double };
 }
 
@@ -43,16 +47,40 @@ test('a batch holds at most 32 items', async () => {
 });
 
 test('a batch that fails fails for each of its items, and for nobody else', async () => {
-  const run = coalesce(async (items: readonly number[]) => {
-    if (items.includes(1)) throw new Error('broken batch');
-    return items;
-  }, 2);
+  const run = coalesce(
+    async (items: readonly number[]) => {
+      if (items.includes(1)) throw new Error('broken batch');
+      return items;
+    },
+    { largestBatch: 2 },
+  );
   const outcomes = await Promise.allSettled([run(0), run(1), run(2), run(3)]);
   assert.deepEqual(
     outcomes.map((outcome) => outcome.status),
     ['rejected', 'rejected', 'fulfilled', 'fulfilled'],
   );
   assert.equal(await run(4), 4);
+});
+
+test('what waits for too long behind a batch is refused, and what comes later is not', async () => {
+  const batches: number[][] = [];
+  const ends: (() => void)[] = [];
+  const run = coalesce(
+    async (items: readonly number[]) => {
+      batches.push([...items]);
+      if (batches.length === 1) await new Promise<void>((resolve) => ends.push(resolve));
+      return items;
+    },
+    { longestWaitMilliseconds: 20 },
+  );
+  const first = run(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  const refused = assert.rejects(run(2), DatabaseUnavailable);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  ends[0]?.();
+  await refused;
+  assert.deepEqual([await first, await run(3)], [1, 3]);
+  assert.deepEqual(batches, [[1], [3]]);
 });
 
 test('for any arrivals and any limit: order kept, nobody forgotten, no batch too large', async () => {

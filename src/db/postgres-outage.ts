@@ -1,0 +1,55 @@
+const BETWEEN_PROBES_MILLISECONDS = 250;
+
+/**
+ * While the server cannot be reached, or takes requests and says nothing, nobody else is made to find that out by
+ * waiting: all are refused at once, until a probe gets an answer.
+ */
+export class Outage {
+  readonly #probe: () => Promise<unknown>;
+  #isOn = false;
+  #isClosed = false;
+  #callOff: () => void = () => {};
+
+  constructor(probe: () => Promise<unknown>) {
+    this.#probe = probe;
+  }
+
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  /** True where it was not on already. */
+  begin(): boolean {
+    if (this.#isOn || this.#isClosed) return false;
+    this.#isOn = true;
+    void this.#probeUntilAnswered();
+    return true;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#callOff();
+  }
+
+  async #probeUntilAnswered(): Promise<void> {
+    while (!this.#isClosed) {
+      const isOver = await this.#probe().then(
+        () => true,
+        () => false,
+      );
+      if (isOver) break;
+      await this.#pause();
+    }
+    this.#isOn = false;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, BETWEEN_PROBES_MILLISECONDS);
+      this.#callOff = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
