@@ -6,27 +6,27 @@ import type { Happening } from '../events/outbox.ts';
 import {
   CLIENT_COLUMNS,
   type ClientRow,
+  happeningsOf,
   type RefreshTokenRow,
   type SecretRow,
   toClient,
   toClientSecret,
   toStoredRefreshToken,
 } from './tokens.store.rows.ts';
-import {
-  type Client,
-  type ClientLookup,
-  happeningsOf,
-  type IssuedGrant,
-  type NewGrant,
-  type NewRefreshToken,
-  type PublishAll,
-  type RefreshClaim,
-  type RefreshOutcome,
-  type Revocation,
-  type StoredRefreshToken,
-  type TokenLookup,
-  type TokenState,
-  type TokensStore,
+import type {
+  Client,
+  ClientLookup,
+  IssuedGrant,
+  NewGrant,
+  NewRefreshToken,
+  PublishAll,
+  RefreshClaim,
+  RefreshOutcome,
+  Revocation,
+  StoredRefreshToken,
+  TokenLookup,
+  TokenState,
+  TokensStore,
 } from './tokens.store.ts';
 
 const sql = {

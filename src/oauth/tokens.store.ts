@@ -141,13 +141,3 @@ export interface Revocation {
   /** When the last token that it concerns has expired, and it may be forgotten. */
   expiresAt: number;
 }
-
-/** What is to be told of those that came to something. */
-export function happeningsOf<Item extends { happening: Happening | null }>(
-  items: readonly Item[],
-  hasHappened: (item: Item, index: number) => boolean,
-): Happening[] {
-  return items.flatMap((item, index) =>
-    item.happening !== null && hasHappened(item, index) ? [item.happening] : [],
-  );
-}

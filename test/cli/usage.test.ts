@@ -72,7 +72,7 @@ const away = {
   SIGNET_MASTER_KEY: Buffer.alloc(32).toString('base64'),
 };
 
-test('every command says where no PostgreSQL server answers, and never the password of its URL', async () => {
+test('the commands say where no PostgreSQL server answers, and never the password of its URL', async () => {
   const sentence =
     /^No PostgreSQL server answers at 127\.0\.0\.1:1 \(ECONNREFUSED\)\. Start it, or correct SIGNET_DATABASE_URL\.\n?$/;
   for (const given of [
@@ -87,7 +87,6 @@ test('every command says where no PostgreSQL server answers, and never the passw
   ]) {
     await assertFails(away, given, { code: 1, error: 'database_unusable', sentence });
   }
-  assert.equal((await signet(away, 'serve')).stderr.match(sentence)?.index, 0);
 });
 
 test('a URL of PostgreSQL that cannot be read is refused without its password', async () => {
@@ -106,7 +105,7 @@ test('npx signet works in the project, and its exit code tells what the sentence
   skip: process.platform === 'win32',
 }, () => {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const { status, stdout, stderr } = spawnSync('npx', ['signet', 'keys', 'list'], {
+  const { status, stdout, stderr } = spawnSync('npx', ['signet', 'serve'], {
     encoding: 'utf8',
     env: { PATH, NODE_COMPILE_CACHE, ...away },
   });
