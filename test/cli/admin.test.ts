@@ -26,7 +26,7 @@ test('admin add: the new administrator manages the running service, and so does 
     'Second@Signet.test',
     '--password-stdin',
   );
-  assert.deepEqual([code, stdout, stderr], [0, 'Added second@signet.test.\n', '']);
+  assert.deepEqual([code, stdout, stderr], [0, 'Added second@signet.test, owner.\n', '']);
   assert.equal(await status('second@signet.test', password), 200);
   assert.equal(await status(ADMIN.email, ADMIN.password), 200);
   assert.equal(await status('second@signet.test', ADMIN.password), 401);
@@ -90,17 +90,17 @@ test('admin list names all administrators in order, and no password', async () =
   const { administrators } = await signetJson(folder, 'admin', 'list');
   assert.equal(administrators[0].email, ADMIN.email);
   assert.equal(administrators[1].email, 'second@signet.test');
-  assert.deepEqual(Object.keys(administrators[0]), ['id', 'email', 'created_at']);
+  assert.deepEqual(Object.keys(administrators[0]), ['id', 'email', 'role', 'organization_id', 'created_at']);
   const { stdout } = await signet(folder, 'admin', 'list');
-  assert.match(stdout, /^EMAIL +CREATED +ID\nadmin@signet\.test +\d{4}-/);
+  assert.match(stdout, /^EMAIL +ROLE +ORGANIZATION +CREATED +ID\nadmin@signet\.test +owner +- +\d{4}-/);
 });
 
-test('admin remove: access ends with the next request, and the last administrator stays', async () => {
+test('admin remove: access ends with the next request, and the last owner stays', async () => {
   const alone = childFolder();
   try {
     await signetJson(alone, 'migrate');
     await signetJson(alone, 'admin', 'add', 'only@signet.test', '--generate');
-    const sentence = /only@signet\.test is the last administrator/;
+    const sentence = /only@signet\.test is the last owner/;
     await assertFails(alone, ['admin', 'remove', 'only@signet.test'], {
       code: 1,
       error: 'conflict',

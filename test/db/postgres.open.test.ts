@@ -21,7 +21,7 @@ onPostgres((opened) => {
       const applied = await query('select name from schema_migrations order by name');
       assert.deepEqual(
         applied.map(({ name }) => name),
-        ['0001_initial', '0002_delivery_engine'],
+        ['0001_initial', '0002_delivery_engine', '0004_administrator_roles'],
       );
       for (const database of both) await database.close();
     } finally {
