@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Database } from '../../src/db/database.ts';
+import { watchAccess } from '../../src/http/administrator-access.ts';
 import { assertError } from '../assert-error.ts';
 import { type Answer, type CallOptions, send, startService, type TestService } from '../harness.ts';
 import { type Account, addAdministrator, addOrganization } from './accounts.ts';
@@ -144,6 +147,24 @@ test('every administrator path of the OpenAPI document is in the table of this t
   assert.deepEqual([...described.keys()].sort(), Object.keys(EXPECTED).sort());
   for (const [name, [role]] of Object.entries(EXPECTED))
     assert.match(described.get(name) ?? '', new RegExp(`Needs the role \`${role}\``), name);
+});
+
+test('a route that the table does not know stops the start, and so does a line without its route', async () => {
+  const deps = { database: {} as Database };
+  const starting = (open: (app: FastifyInstance) => void) => {
+    const app = Fastify();
+    watchAccess(app, deps);
+    open(app);
+    return app.ready();
+  };
+  await assert.rejects(
+    async () => starting((app) => void app.get('/api/new', async () => null)),
+    /GET \/api\/new has no line in the table/,
+  );
+  await assert.rejects(
+    async () => starting((app) => void app.get('/api/agents', async () => null)),
+    /There is no such administrator route: POST \/api\/agents, /,
+  );
 });
 
 for (const role of ROLES) {
