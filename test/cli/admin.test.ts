@@ -86,6 +86,26 @@ test('a password that is too short or too long changes nothing', async () => {
   assert.equal(await status(ADMIN.email, ADMIN.password), 200);
 });
 
+test('admin role: what an administrator may do changes with the next request, and the last owner stays one', async () => {
+  const email = 'viewing@signet.test';
+  const given = ['admin', 'add', email, '--generate', '--role', 'viewer'];
+  const { administrator, password } = await signetJson(folder, ...given);
+  assert.equal(administrator.role, 'viewer');
+  const create = async () => {
+    const options = { admin: { email, password }, json: { name: 'agent' } };
+    return (await send(child.url, 'POST', '/api/agents', options)).status;
+  };
+  assert.deepEqual([await status(email, password), await create()], [200, 403]);
+  const told = await signet(folder, 'admin', 'role', email, 'operator');
+  assert.deepEqual([told.stdout, await create()], [`Now ${email}, operator.\n`, 201]);
+  const organization = ['--role', 'operator', '--organization', 'org_x'];
+  await assertFails(folder, ['admin', 'add', 'x@signet.test', '--generate', ...organization], {
+    code: 1,
+    error: 'invalid_request',
+    sentence: /no such organization/,
+  });
+});
+
 test('admin list names all administrators in order, and no password', async () => {
   const { administrators } = await signetJson(folder, 'admin', 'list');
   assert.equal(administrators[0].email, ADMIN.email);
@@ -99,6 +119,11 @@ test('admin remove: access ends with the next request, and the last owner stays'
   const alone = childFolder();
   try {
     await signetJson(alone, 'migrate');
+    await assertFails(alone, ['admin', 'add', 'only@signet.test', '--generate', '--role', 'viewer'], {
+      code: 1,
+      error: 'conflict',
+      sentence: /The first administrator is an owner/,
+    });
     await signetJson(alone, 'admin', 'add', 'only@signet.test', '--generate');
     const sentence = /only@signet\.test is the last owner/;
     await assertFails(alone, ['admin', 'remove', 'only@signet.test'], {
@@ -106,6 +131,8 @@ test('admin remove: access ends with the next request, and the last owner stays'
       error: 'conflict',
       sentence,
     });
+    const demotion = ['admin', 'role', 'only@signet.test', 'operator'];
+    await assertFails(alone, demotion, { code: 1, error: 'conflict', sentence });
   } finally {
     alone.remove();
   }
@@ -129,6 +156,7 @@ for (const given of [
 
 for (const [what, given, sentence] of [
   ['what is no address', ['admin', 'add', 'chief', '--generate'], /must be an e-mail address/],
+  ['an unknown role', ['admin', 'role', 'x@y.z', 'king'], /Allowed choices are viewer, operator, owner/],
   ['two sources', ['admin', 'add', 'x@y.z', '--generate', '--password-stdin'], /cannot be used with/],
   ['no source and no terminal', ['admin', 'password', ADMIN.email], /Use --password-stdin or --generate/],
 ] as const) {
@@ -154,7 +182,8 @@ test('an administrator who was made before the first start is the first, and the
 test('the commands work on the database that SIGNET_DATABASE_URL names', async () => {
   const elsewhere = childFolder();
   try {
-    const env = { SIGNET_DATABASE_URL: join(folder.path, 'data', 'signet.db') };
+    const file = { SIGNET_DATABASE_URL: join(folder.path, 'data', 'signet.db') };
+    const env = { ...file, ...(await folder.database()).env };
     const { stdout } = await runChild({ folder: elsewhere, env, arguments: ['admin', 'list'] });
     assert.match(stdout, /admin@signet\.test/);
   } finally {
