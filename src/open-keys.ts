@@ -6,6 +6,7 @@ import type { Database } from './db/database.ts';
 import type { MasterKey } from './encryption.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { createSigner } from './keys/signer.ts';
+import { type GenerateKey, generateSigningKey } from './keys/signing-key.ts';
 import { openMasterKey } from './master-key.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
 
@@ -16,10 +17,16 @@ const DAY_MILLISECONDS = 86_400_000;
  */
 const ROTATION_SLACK_MILLISECONDS = 90_000;
 
+interface Deps {
+  database: Database;
+  clock: Clock;
+  generateKey?: GenerateKey | undefined;
+}
+
 /** The master key, and the ring of signing keys that it opens. */
 export async function openKeys(
   config: Config,
-  { database, clock }: { database: Database; clock: Clock },
+  { database, clock, generateKey = generateSigningKey }: Deps,
 ): Promise<{ masterKey: MasterKey; keyRing: KeyRing }> {
   const masterKey = await openMasterKey(database, {
     configured: config.masterKey,
@@ -30,6 +37,7 @@ export async function openKeys(
     clock,
     masterKey,
     sign: createSigner(signaturesAtOnce(config.processes)),
+    generateKey,
     rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
     longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
   });

@@ -9,6 +9,7 @@ import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { Goodbye } from './http/goodbye.ts';
 import { createIds, type Ids } from './ids.ts';
+import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
@@ -45,6 +46,7 @@ interface Outside {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;
+  generateKey?: GenerateKey;
   /** From 0 up to 1; spreads retries. */
   random?: () => number;
   /** The metrics of all processes of this instance, where there are several. */
@@ -70,7 +72,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
-    const { masterKey, keyRing } = await openKeys(config, { database, clock });
+    const { masterKey, keyRing } = await openKeys(config, {
+      database,
+      clock,
+      generateKey: outside.generateKey,
+    });
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
@@ -79,7 +85,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ids,
       store: queue,
       subscriptions,
-      shared: isShared ? database : null,
+      database,
+      isShared,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -112,7 +119,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       queue,
       makeAttempt,
       version,
-      tokens: coalesceTokens(tokensStore),
+      tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
