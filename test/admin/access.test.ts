@@ -177,6 +177,15 @@ for (const role of ROLES) {
   });
 }
 
+test('HEAD needs what GET does', async () => {
+  for (const [role, status] of [
+    ['operator', 403],
+    ['owner', 200],
+  ] as const) {
+    assert.equal((await service.call('HEAD', '/api/administrators', account(role))).status, status);
+  }
+});
+
 test('an owner’s API key that is narrowed to viewer is a viewer on each path, and changes nothing of the account', async () => {
   for (const [name, [needed]] of Object.entries(EXPECTED)) {
     const answer = await call(name, null, { bearer: narrowedKey });
