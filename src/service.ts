@@ -16,6 +16,7 @@ import { createSigner } from './keys/signer.ts';
 import { openMasterKey } from './master-key.ts';
 import { createMetrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
 import { openDatabase } from './open-database.ts';
@@ -119,6 +120,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       accessTokenSeconds: config.accessTokenSeconds,
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
+      isRevocationOpen: config.isRevocationOpen,
+      hasReasons: config.hasReasons,
+      maxConnections: config.maxConnections,
+      requestSeconds: config.requestSeconds,
+      takeTurn: createGrantTurns({
+        clock,
+        cores: availableParallelism(),
+        tokensPerMinute: config.tokensPerMinute,
+      }),
     });
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
