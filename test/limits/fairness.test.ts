@@ -42,7 +42,7 @@ function token({ clientId, clientSecret }: TestAgent): Promise<number> {
 test('POST /oauth/token: a request waits behind few of the two hundred that another client sent before it', async () => {
   await Promise.all(Array.from({ length: 200 }, () => token(loud)));
   const places: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     let answered = 0;
     const hammering = Array.from({ length: 200 }, async () => {
       assert.equal(await token(loud), 200);
@@ -54,6 +54,6 @@ test('POST /oauth/token: a request waits behind few of the two hundred that anot
     await Promise.all(hammering);
   }
   // Without turns it is answered last or nearly so.
-  const median = places.toSorted((a, b) => a - b)[2] ?? Number.POSITIVE_INFINITY;
-  assert.ok(median < 120, `${places.join(', ')} of 200 were answered before it`);
+  const median = places.toSorted((a, b) => a - b)[1] ?? Number.POSITIVE_INFINITY;
+  assert.ok(median < 60, `${places.join(', ')} of 200 were answered before it`);
 });
