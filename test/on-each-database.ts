@@ -20,12 +20,12 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
 }
 
 /**
- * The conformance suite and the attacks run on each database by themselves, where it matters; the limits hold before a
+ * The conformance suite, the attacks and the fuzzing run on each database by themselves, where it matters; the limits hold before a
  * database is asked; the commands of the documentation, instances and outages are
  * for one; and the browser that looks at the page of operations unpacks itself once in a process.
  */
 function hasItsOwnWay(path: string): boolean {
-  const folders = ['attacks', 'db', 'docs', 'instances', 'limits', 'outage'];
+  const folders = ['attacks', 'db', 'docs', 'fuzz', 'instances', 'limits', 'outage'];
   return folders.includes(basename(dirname(path))) || basename(path) === 'docs-page.test.ts';
 }
 
