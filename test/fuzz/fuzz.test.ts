@@ -13,7 +13,7 @@ for (const kind of databaseKinds) {
       t.diagnostic(
         `seed ${seed}: ${requests} requests, ${JSON.stringify(statuses)}, ${Math.round(longestStall)} ms at a stretch`,
       );
-      assert.ok(requests > 100 && Object.keys(statuses).length > 5);
+      assert.ok(requests >= 40 && Object.keys(statuses).length > 5);
     });
   });
 }

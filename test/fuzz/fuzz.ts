@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { send, startService, type TestService } from '../harness.ts';
+import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
+import { send } from '../harness.ts';
 import { createOpenapiCheck } from '../openapi-check.ts';
 import { type FuzzRequest, operationsOf, requestsOf } from './requests.ts';
-import { fillIn, makeThings, removeThings, secretsOf } from './things.ts';
+import { fillIn, makeThings, removeAll, secretsOf } from './things.ts';
 
 export interface FuzzReport {
   requests: number;
@@ -32,71 +32,75 @@ const REQUESTS_IN_A_ROUND = 40;
 const AT_ONCE = 4;
 const ANSWER_MILLISECONDS = 20_000;
 
-/** Sends generated requests for a time; throws at the first answer that must not be, with the seed that makes it again. */
+/**
+ * Sends generated requests to the real program for a time; throws at the first answer that must not be, with the seed
+ * that makes it again.
+ */
 export async function fuzz({ seconds, seed }: Options): Promise<FuzzReport> {
+  const folder = childFolder();
   // With literal addresses and none of them public nothing leaves this machine.
-  const service = await startService({ env: { SIGNET_WEBHOOK_TARGETS: 'public' } });
+  const child = await startChild({ folder, env: { ...adminEnv, SIGNET_WEBHOOK_TARGETS: 'public' } });
   const connections = new Agent({ keepAlive: true });
-  const statuses: Record<number, number> = {};
-  const report = { requests: 0, rounds: 0, statuses, longestStall: 0 };
-  const stalls = monitorEventLoopDelay({ resolution: 5 });
+  const report: FuzzReport = { requests: 0, rounds: 0, statuses: {}, longestStall: 0 };
   try {
-    const { body: document } = await send(service.url, 'GET', '/openapi.json');
+    const { body: document } = await send(child.url, 'GET', '/openapi.json');
     const requests = requestsOf(operationsOf(document));
-    const check = createOpenapiCheck(document);
+    const scene = { child, connections, check: createOpenapiCheck(document), report };
     const end = performance.now() + seconds * 1000;
     do {
       const round = fc.sample(requests, { seed: seed + report.rounds, numRuns: REQUESTS_IN_A_ROUND });
-      await playRound({ service, connections, check, statuses, stalls }, round).catch((error: unknown) => {
+      await playRound(scene, round).catch((error: unknown) => {
         throw new Error(`Seed ${seed + report.rounds}: ${String(error)}`, { cause: error });
       });
       report.rounds += 1;
-      report.requests += round.length;
     } while (performance.now() < end);
-    report.longestStall = stalls.max / 1e6;
     return report;
   } finally {
-    stalls.disable();
     connections.destroy();
-    await service.stop();
+    await folder.remove();
   }
 }
 
 interface Scene {
-  service: TestService;
+  child: Child;
   connections: Agent;
   check: ReturnType<typeof createOpenapiCheck>;
-  statuses: Record<number, number>;
-  stalls: ReturnType<typeof monitorEventLoopDelay>;
+  report: FuzzReport;
 }
 
 async function playRound(scene: Scene, round: readonly FuzzRequest[]): Promise<void> {
-  const { service } = scene;
-  const things = await makeThings(service);
+  const { child, report } = scene;
+  const things = await makeThings(child.url);
   const secrets = secretsOf(things);
   const left = round.map((request) => fillIn(request, things));
   const worker = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) await judge(scene, next, secrets);
   };
-  // Making up the requests holds this process up too, and is not what is measured.
-  scene.stalls.enable();
+  await stallSinceLastAsked(child.url);
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  scene.stalls.disable();
-  assert.equal((await service.call('GET', '/health')).status, 200);
-  const log = service.logLines.splice(0).join('');
+  report.requests += round.length;
+  report.longestStall = Math.max(report.longestStall, await stallSinceLastAsked(child.url));
+  assert.equal((await send(child.url, 'GET', '/health')).status, 200);
+  const log = child.output().stderr;
   for (const secret of secrets) assert.equal(log.includes(secret), false, 'the log holds a secret');
   assert.doesNotMatch(log, /"level":(50|60)/);
-  await removeThings(service);
+  await removeAll(child.url);
+}
+
+/** What `perf_hooks.monitorEventLoopDelay` has seen in the service, in milliseconds. */
+async function stallSinceLastAsked(url: string): Promise<number> {
+  const { body } = await send(url, 'GET', '/metrics');
+  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(body)?.[1] ?? Number.NaN) * 1000;
 }
 
 async function judge(
-  { service, connections, check, statuses }: Scene,
+  { child, connections, check, report: { statuses } }: Scene,
   request: FuzzRequest,
   secrets: readonly string[],
 ): Promise<void> {
   const { method, path } = request;
   const what = JSON.stringify(request).slice(0, 2000);
-  const answer = await exchange(service.url, connections, request);
+  const answer = await exchange(child.url, connections, request);
   const { status, text } = answer;
   statuses[status] = (statuses[status] ?? 0) + 1;
   assert.ok(status < 500 || status === 503, `${status} for ${what}: ${text}`);
@@ -118,8 +122,17 @@ function exchange(
   { method, path, headers, body, isChunked }: FuzzRequest,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const length = body === null || isChunked ? {} : { 'content-length': Buffer.byteLength(body) };
-    const options = { method, path, agent, timeout: ANSWER_MILLISECONDS, headers: { ...headers, ...length } };
+    const length = isChunked
+      ? { 'transfer-encoding': 'chunked' }
+      : { 'content-length': Buffer.byteLength(body ?? '') };
+    const framing = body === null ? {} : length;
+    const options = {
+      method,
+      path,
+      agent,
+      timeout: ANSWER_MILLISECONDS,
+      headers: { ...headers, ...framing },
+    };
     const outgoing = httpRequest(url, options, (incoming) => {
       let text = '';
       incoming.setEncoding('utf8');
@@ -135,7 +148,14 @@ function exchange(
       );
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer to ${method} ${path.slice(0, 200)}`)));
-    outgoing.on('error', reject);
+    outgoing.on('error', (cause) =>
+      reject(
+        new Error(
+          `${cause.message} for ${method} ${path} ${JSON.stringify(headers)} ${body?.slice(0, 200)}`,
+          { cause },
+        ),
+      ),
+    );
     if (body !== null) outgoing.write(body);
     outgoing.end();
   });

@@ -1,44 +1,52 @@
-import { ADMIN, basic, type TestService } from '../harness.ts';
+import { ADMIN, basic, send } from '../harness.ts';
 import type { FuzzRequest } from './requests.ts';
 import type { Place } from './values.ts';
 
 /** What exists while a few dozen requests are made; made anew for each of these rounds, so that a round stands alone. */
 export type Things = Record<Place, string>;
 
-export async function makeThings(service: TestService): Promise<Things> {
-  const admin = true;
+export async function makeThings(url: string): Promise<Things> {
+  const create = async (path: string, json: object) =>
+    (await send(url, 'POST', path, { admin: true, json })).body;
+  const post = async (path: string, json: object) => (await send(url, 'POST', path, { json })).body;
   const slug = `fuzz-${crypto.randomUUID()}`;
-  const organization = { name: 'fuzz', slug, owner_email: 'owner@fuzz.test' };
-  const { body: made } = await service.call('POST', '/api/organizations', { admin, json: organization });
-  const path = `/api/organizations/${made.id}/teams`;
-  const { body: team } = await service.call('POST', path, { admin, json: { name: 'fuzz' } });
-  const webhook = { name: 'fuzz', url: 'http://127.0.0.1:1/' };
-  const { body: hook } = await service.call('POST', '/api/webhooks', { admin, json: webhook });
-  const agent = await service.createAgent({ organization_id: made.id });
-  const used = await service.tokens(agent);
-  await service.call('POST', '/oauth/revoke', { json: { token: used.refreshToken } });
-  const tokens = await service.tokens(agent);
-  const list = await service.call('GET', `/api/webhooks/${hook.webhook.id}/deliveries?limit=1`, { admin });
+  const organization = await create('/api/organizations', {
+    name: 'fuzz',
+    slug,
+    owner_email: 'owner@fuzz.test',
+  });
+  const team = await create(`/api/organizations/${organization.id}/teams`, { name: 'fuzz' });
+  const { webhook } = await create('/api/webhooks', { name: 'fuzz', url: 'http://127.0.0.1:1/' });
+  const agent = await create('/api/agents', {
+    name: 'fuzz',
+    organization_id: organization.id,
+    scopes: ['read', 'write'],
+  });
+  const { client_id: clientId, client_secret: clientSecret } = agent;
+  const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+  const [used, held] = [await post('/oauth/token', grant), await post('/oauth/token', grant)];
+  await post('/oauth/revoke', { token: used.refresh_token });
+  const { body } = await send(url, 'GET', `/api/webhooks/${webhook.id}/deliveries?limit=1`, { admin: true });
   return {
-    agent: agent.id,
-    organization: made.id,
+    agent: agent.agent.id,
+    organization: organization.id,
     team: team.id,
-    webhook: hook.webhook.id,
-    delivery: list.body.deliveries[0]?.id ?? 'delivery_01k0d4v3s6e8wbn7xtq5mzr2ch',
-    clientId: agent.clientId,
-    clientSecret: agent.clientSecret,
-    accessToken: tokens.accessToken,
-    refreshToken: tokens.refreshToken,
-    usedToken: used.refreshToken,
+    webhook: webhook.id,
+    delivery: body.deliveries[0].id,
+    clientId,
+    clientSecret,
+    accessToken: held.access_token,
+    refreshToken: held.refresh_token,
+    usedToken: used.refresh_token,
   };
 }
 
 /** So that the lists that are read stay short, however long this goes on. */
-export async function removeThings(service: TestService): Promise<void> {
-  for (const table of ['webhook_attempts', 'deliveries', 'events', 'webhooks', 'organizations']) {
-    await service.query(`delete from ${table}`).catch(() => {});
+export async function removeAll(url: string): Promise<void> {
+  for (const list of ['webhooks', 'organizations', 'agents']) {
+    const { body } = await send(url, 'GET', `/api/${list}`, { admin: true });
+    for (const { id } of body[list]) await send(url, 'DELETE', `/api/${list}/${id}`, { admin: true });
   }
-  await service.query('delete from agents');
 }
 
 export const secretsOf = ({ clientSecret, accessToken, refreshToken, usedToken }: Things): string[] => [
