@@ -14,6 +14,8 @@ export interface FuzzReport {
   statuses: Record<number, number>;
   /** The longest time for which nothing else was done, in milliseconds. */
   longestStall: number;
+  /** Of the round in which that was. */
+  stallSeed: number;
 }
 
 interface Options {
@@ -41,11 +43,11 @@ export async function fuzz({ seconds, seed }: Options): Promise<FuzzReport> {
   // With literal addresses and none of them public nothing leaves this machine.
   const child = await startChild({ folder, env: { ...adminEnv, SIGNET_WEBHOOK_TARGETS: 'public' } });
   const connections = new Agent({ keepAlive: true });
-  const report: FuzzReport = { requests: 0, rounds: 0, statuses: {}, longestStall: 0 };
+  const report: FuzzReport = { requests: 0, rounds: 0, statuses: {}, longestStall: 0, stallSeed: seed };
   try {
     const { body: document } = await send(child.url, 'GET', '/openapi.json');
     const requests = requestsOf(operationsOf(document));
-    const scene = { child, connections, check: createOpenapiCheck(document), report };
+    const scene = { child, connections, check: createOpenapiCheck(document), report, seed };
     const end = performance.now() + seconds * 1000;
     do {
       const round = fc.sample(requests, { seed: seed + report.rounds, numRuns: REQUESTS_IN_A_ROUND });
@@ -66,6 +68,7 @@ interface Scene {
   connections: Agent;
   check: ReturnType<typeof createOpenapiCheck>;
   report: FuzzReport;
+  seed: number;
 }
 
 async function playRound(scene: Scene, round: readonly FuzzRequest[]): Promise<void> {
@@ -79,7 +82,11 @@ async function playRound(scene: Scene, round: readonly FuzzRequest[]): Promise<v
   await stallSinceLastAsked(child.url);
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   report.requests += round.length;
-  report.longestStall = Math.max(report.longestStall, await stallSinceLastAsked(child.url));
+  const stall = await stallSinceLastAsked(child.url);
+  if (stall > report.longestStall) {
+    report.longestStall = stall;
+    report.stallSeed = scene.seed + report.rounds;
+  }
   assert.equal((await send(child.url, 'GET', '/health')).status, 200);
   const log = child.output().stderr;
   for (const secret of secrets) assert.equal(log.includes(secret), false, 'the log holds a secret');

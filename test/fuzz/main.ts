@@ -7,6 +7,7 @@ import { globalSetup, globalTeardown } from '../setup.ts';
 /** `npm run fuzz -- --seconds 300 --seed 1`: generated requests, then races, on each database. */
 
 const LONGEST_STALL_MILLISECONDS = 100;
+const REPLAYS = 3;
 /** The part of the time that is for races. */
 const RACES_PART = 0.25;
 const RACES = 5;
@@ -30,21 +31,28 @@ async function main(): Promise<void> {
 async function fuzzEach(seconds: number, seed: number): Promise<boolean> {
   const { databaseKinds, useDatabase } = await import('../databases.ts');
   const { fuzz } = await import('./fuzz.ts');
-  let longest = 0;
+  let isQuiet = true;
   for (const kind of databaseKinds) {
     console.log(`${kind}: seed ${seed}`);
     useDatabase(kind);
-    const { requests, rounds, statuses, longestStall } = await fuzz({
-      seconds: seconds / databaseKinds.length,
-      seed,
-    });
-    console.log(`  ${requests} requests in ${rounds} rounds: ${JSON.stringify(statuses)}`);
-    console.log(`  the event loop was held up for ${Math.round(longestStall)} ms at most`);
-    longest = Math.max(longest, longestStall);
+    const report = await fuzz({ seconds: seconds / databaseKinds.length, seed });
+    console.log(
+      `  ${report.requests} requests in ${report.rounds} rounds: ${JSON.stringify(report.statuses)}`,
+    );
+    console.log(
+      `  the event loop was held up for ${Math.round(report.longestStall)} ms, by seed ${report.stallSeed}`,
+    );
+    let stall = report.longestStall;
+    // What a request does, it does again; what else goes on in the machine seldom comes three times.
+    for (let again = 0; again < REPLAYS && stall > LONGEST_STALL_MILLISECONDS; again += 1) {
+      stall = (await fuzz({ seconds: 0, seed: report.stallSeed })).longestStall;
+      console.log(`  again: ${Math.round(stall)} ms`);
+    }
+    isQuiet &&= stall <= LONGEST_STALL_MILLISECONDS;
   }
-  if (longest > LONGEST_STALL_MILLISECONDS)
-    console.error(`That is more than ${LONGEST_STALL_MILLISECONDS} ms, which a quiet machine does not need.`);
-  return longest <= LONGEST_STALL_MILLISECONDS;
+  if (!isQuiet)
+    console.error(`A request holds the event loop up for more than ${LONGEST_STALL_MILLISECONDS} ms.`);
+  return isQuiet;
 }
 
 /** In a process of its own, under the runner that its tests need. */
