@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import leven from 'leven';
 import type { MasterKey } from './encryption.ts';
 import type { DatabaseConfig } from './open-database.ts';
-import { Problem, type Setting, settings } from './settings.ts';
+import { MOST_PROCESSES, Problem, type Setting, settings } from './settings.ts';
 
 export interface Config {
   host: string;
   port: number;
+  /** How many serve the port. */
+  processes: number;
   /** The issuer, without a slash at its end. */
   publicUrl: string;
   dataDir: string;
@@ -64,6 +67,12 @@ export function toConfig(env: Readonly<Record<string, string | undefined>>): Con
       'SIGNET_MASTER_KEY must be set with PostgreSQL, the same for every instance: openssl rand -base64 32.',
     );
   }
+  const isSqlite = env['SIGNET_DATABASE_URL'] === undefined || values.SIGNET_DATABASE_URL?.kind === 'sqlite';
+  if (isSqlite && typeof values.SIGNET_PROCESSES === 'number' && values.SIGNET_PROCESSES !== 1) {
+    problems.push(
+      'SIGNET_PROCESSES must be 1 with SQLite, whose file one process writes. Set SIGNET_DATABASE_URL to a postgres:// URL for more.',
+    );
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return arrange(values);
 }
@@ -100,13 +109,15 @@ function arrange(values: Values): Config {
   const host = values.SIGNET_HOST as string;
   const port = values.SIGNET_PORT as number;
   const dataDir = values.SIGNET_DATA_DIR as string;
+  const database = arrangeDatabase(values, dataDir);
   const issuer = values.SIGNET_PUBLIC_URL ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return {
     host,
     port,
+    processes: arrangeProcesses(values, database),
     publicUrl: issuer,
     dataDir,
-    database: arrangeDatabase(values, dataDir),
+    database,
     adminEmail: values.SIGNET_ADMIN_EMAIL,
     adminPassword: values.SIGNET_ADMIN_PASSWORD,
     masterKey: values.SIGNET_MASTER_KEY,
@@ -125,6 +136,11 @@ function arrange(values: Values): Config {
     keyRotationDays: values.SIGNET_KEY_ROTATION_DAYS as number,
     logLevel: values.SIGNET_LOG_LEVEL as string,
   };
+}
+
+function arrangeProcesses({ SIGNET_PROCESSES: chosen }: Values, { kind }: DatabaseConfig): number {
+  if (chosen !== 'auto') return chosen as number;
+  return kind === 'sqlite' ? 1 : Math.min(availableParallelism(), MOST_PROCESSES);
 }
 
 function arrangeDatabase(values: Values, dataDir: string): DatabaseConfig {

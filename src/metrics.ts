@@ -1,10 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Snapshot } from './processes/messages.ts';
 
 type GrantType = 'client_credentials' | 'refresh_token';
 
 /** What `/metrics` shows; each service has its own registry. */
 export interface Metrics {
-  readonly registry: Registry;
+  /** In the Prometheus text format, of all processes of this instance. */
+  text(): Promise<string>;
+  readonly contentType: string;
+  /** Of this process alone, to be added to those of the others. */
+  snapshot(): Promise<Snapshot>;
   observeRequest(labels: { method: string; route: string; status: number }, seconds: number): void;
   /** Runs a grant and counts its outcome and latency. */
   token<T>(grantType: GrantType, run: () => Promise<T>): Promise<T>;
@@ -18,7 +23,8 @@ export interface Metrics {
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export function createMetrics(): Metrics {
+/** `collect` answers the snapshots of all processes of this instance, this one included, where there are several. */
+export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -81,14 +87,25 @@ export function createMetrics(): Metrics {
     registers,
   });
 
+  new Gauge({
+    name: 'signet_processes',
+    help: 'Processes that serve this instance.',
+    registers,
+  }).set(1);
+
   return {
-    registry,
+    contentType: registry.contentType,
+    snapshot: () => registry.getMetricsAsJSON(),
+    text: async () =>
+      (collect === undefined ? registry : AggregatorRegistry.aggregate([...(await collect())])).metrics(),
     observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     watchDeliveries(read) {
       new Gauge({
         name: 'signet_webhook_deliveries_waiting',
         help: 'Deliveries that are not delivered yet, at the last count.',
         registers,
+        // All processes count the same rows.
+        aggregator: 'max',
         collect() {
           this.set(read().waiting);
         },
@@ -97,6 +114,7 @@ export function createMetrics(): Metrics {
         name: 'signet_webhook_oldest_due_seconds',
         help: 'For how long the delivery that waits the longest beyond its time has been due.',
         registers,
+        aggregator: 'max',
         collect() {
           this.set(read().oldestDueSeconds);
         },

@@ -1,26 +1,24 @@
-import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { Administrators } from './admin/administrators.ts';
 import { generatePassword } from './admin/password.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
-import type { MasterKey } from './encryption.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
+import { Goodbye } from './http/goodbye.ts';
 import { createIds, type Ids } from './ids.ts';
-import { KeyRing } from './keys/key-ring.ts';
-import { createSigner } from './keys/signer.ts';
-import { openMasterKey } from './master-key.ts';
-import { createMetrics } from './metrics.ts';
+import type { GenerateKey } from './keys/signing-key.ts';
+import { createLog } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
 import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
 import { openDatabase } from './open-database.ts';
-import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
+import { openKeys, signaturesAtOnce } from './open-keys.ts';
+import type { Snapshot } from './processes/messages.ts';
 import { version } from './version.ts';
 import { createAttempts } from './webhooks/attempt.ts';
 import { Backlogs } from './webhooks/backlog.ts';
@@ -36,34 +34,38 @@ export interface Service {
   /** The administrator that was made first, with the password where it was generated just now. */
   readonly administrator: { email: string; generatedPassword: string | null };
   start(): Promise<void>;
-  /** Stops accepting, finishes what is under way and closes the store. May be called twice. */
-  stop(): Promise<void>;
+  /**
+   * Stops accepting, finishes what is under way and closes the store. May be called twice. With `isLeaving` another
+   * process goes on serving, and clients have some time to end their connections.
+   */
+  stop(options?: { isLeaving: boolean }): Promise<void>;
+  /** The metrics of this process. */
+  metrics(): Promise<Snapshot>;
 }
 
 interface Outside {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;
+  generateKey?: GenerateKey;
   /** From 0 up to 1; spreads retries. */
   random?: () => number;
+  /** The metrics of all processes of this instance, where there are several. */
+  allMetrics?: () => Promise<readonly Snapshot[]>;
 }
 
-const DAY_MILLISECONDS = 86_400_000;
-/**
- * A retired key signs on for a moment: for tokens that are being signed, and in a service that has yet to learn that
- * another process rotated, which takes a minute. Those tokens too are verified until their last second.
- */
-const ROTATION_SLACK_MILLISECONDS = 90_000;
 const MINUTE_MILLISECONDS = 60_000;
 /** How long a stop waits for requests under way before it cuts them off. */
 const FINISH_MILLISECONDS = 8000;
+/** How long clients may take to end their connections to a process that others replace. */
+const GOODBYE_MILLISECONDS = 3000;
 
 /** The only wiring: everything is opened and constructed here, in order, and handed what it uses. */
 export async function createService(config: Config, outside: Outside = {}): Promise<Service> {
   const log = outside.log ?? createLog(config);
   const clock = outside.clock ?? systemClock;
   const ids = outside.ids ?? createIds(clock);
-  const metrics = createMetrics();
+  const metrics = createMetrics(outside.allMetrics);
   let afterCommit: CommitObserver = () => {};
   const opened = await openDatabase(config.database, (commit) => {
     metrics.observeCommit(commit.transactions, commit.seconds);
@@ -71,7 +73,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
-    const { masterKey, keyRing } = await openKeys(config, { database, clock });
+    const { masterKey, keyRing } = await openKeys(config, {
+      database,
+      clock,
+      generateKey: outside.generateKey,
+    });
     const administrators = new Administrators({ database, clock, ids });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
@@ -80,7 +86,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ids,
       store: queue,
       subscriptions,
-      shared: isShared ? database : null,
+      database,
+      isShared,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -99,6 +106,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
     }));
+    const goodbye = new Goodbye();
     const app = await createApp({
       database,
       clock,
@@ -112,7 +120,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       queue,
       makeAttempt,
       version,
-      tokens: coalesceTokens(tokensStore),
+      tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
@@ -126,9 +134,10 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       requestSeconds: config.requestSeconds,
       takeTurn: createGrantTurns({
         clock,
-        cores: availableParallelism(),
+        signaturesAtOnce: signaturesAtOnce(config.processes),
         tokensPerMinute: config.tokensPerMinute,
       }),
+      goodbye,
     });
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
@@ -147,32 +156,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     ];
     // Whatever came due while the service was off is done before the first request.
     await keyRing.maintain();
-    return { administrator, ...lifecycle({ app, database, workers, config }) };
+    return { administrator, ...lifecycle({ app, database, workers, config, metrics, goodbye }) };
   } catch (error) {
     await database.close();
     throw error;
   }
-}
-
-/** The master key, and the ring of signing keys that it opens. */
-export async function openKeys(
-  config: Config,
-  { database, clock }: { database: Database; clock: Clock },
-): Promise<{ masterKey: MasterKey; keyRing: KeyRing }> {
-  const masterKey = await openMasterKey(database, {
-    configured: config.masterKey,
-    path: join(config.dataDir, 'master.key'),
-  });
-  const keyRing = new KeyRing({
-    database,
-    clock,
-    masterKey,
-    sign: createSigner(availableParallelism()),
-    rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
-    longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
-  });
-  await keyRing.open();
-  return { masterKey, keyRing };
 }
 
 interface Parts {
@@ -180,14 +168,23 @@ interface Parts {
   database: Database;
   workers: readonly Worker[];
   config: Config;
+  metrics: Metrics;
+  goodbye: Goodbye;
 }
 
-function lifecycle({ app, database, workers, config }: Parts): Pick<Service, 'start' | 'stop'> {
+function lifecycle({
+  app,
+  database,
+  workers,
+  config,
+  metrics,
+  goodbye,
+}: Parts): Pick<Service, 'start' | 'stop' | 'metrics'> {
   let stopping: Promise<void> | null = null;
+  const cutAfter = (milliseconds: number) =>
+    setTimeout(() => app.server.closeAllConnections(), milliseconds).unref();
   async function stopAll(): Promise<void> {
-    const cut = setTimeout(() => app.server.closeAllConnections(), FINISH_MILLISECONDS);
     await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
-    clearTimeout(cut);
     await database.close();
   }
   return {
@@ -195,7 +192,11 @@ function lifecycle({ app, database, workers, config }: Parts): Pick<Service, 'st
       await app.listen({ host: config.host, port: config.port });
       for (const worker of workers) worker.start();
     },
-    stop() {
+    metrics: () => metrics.snapshot(),
+    stop({ isLeaving } = { isLeaving: false }) {
+      if (isLeaving) goodbye.allow(GOODBYE_MILLISECONDS);
+      else goodbye.hurry();
+      cutAfter(isLeaving ? GOODBYE_MILLISECONDS + FINISH_MILLISECONDS : FINISH_MILLISECONDS);
       stopping ??= stopAll();
       return stopping;
     },
@@ -217,16 +218,4 @@ async function firstAdministrator(
     log.warn(`SIGNET_ADMIN_EMAIL is not used: there is an administrator already, ${email}`);
   }
   return { email, generatedPassword: isNew ? generated : null };
-}
-
-/** To standard error: standard output is for people. */
-function createLog(config: Config): Logger {
-  return pino(
-    {
-      level: config.logLevel,
-      base: null,
-      redact: ['req.headers.authorization', '*.password', '*.secret', '*.client_secret', '*.token'],
-    },
-    pino.destination({ dest: 2, sync: true }),
-  );
 }

@@ -20,6 +20,8 @@ export class Problem extends Error {}
 const SPECIFIED_SCOPES = ['read', 'write', 'admin'];
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+export const MOST_PROCESSES = 64;
+
 /** The one table of settings; `docs/configuration.md` is made from it. */
 export const settings = {
   SIGNET_HOST: {
@@ -33,6 +35,13 @@ export const settings = {
     fallback: '8080',
     shape: '1–65535',
     about: 'The TCP port to listen on.',
+  },
+  SIGNET_PROCESSES: {
+    parse: processes,
+    fallback: '1',
+    shape: `1–${MOST_PROCESSES}, or \`auto\``,
+    about:
+      'How many processes serve the port; `auto` for as many as there are cores. More than one needs PostgreSQL; with SQLite `auto` means 1. It helps where cores are idle while one process is busy: signing uses all cores anyway. See [architecture](architecture.md#several-processes).',
   },
   SIGNET_PUBLIC_URL: {
     parse: publicUrl,
@@ -53,7 +62,7 @@ export const settings = {
     fallback: '10',
     shape: '1–100',
     about:
-      'The most connections to PostgreSQL that this instance holds. All instances together must stay below the server’s `max_connections`.',
+      'The most connections to PostgreSQL that each process of this instance holds. All processes of all instances together must stay below the server’s `max_connections`.',
   },
   SIGNET_DATABASE_STATEMENTS: {
     parse: oneOf('named', 'unnamed'),
@@ -144,14 +153,14 @@ export const settings = {
     fallback: null,
     shape: '1–1000000',
     about:
-      'The most tokens per minute that an agent gets, by any grant; beyond it the answer is 429. Each instance counts for itself, so with several of them an agent can get as many times more. Default: no limit.',
+      'The most tokens per minute that an agent gets, by any grant; beyond it the answer is 429. Each process of each instance counts for itself, so with several of them an agent can get as many times more. Default: no limit.',
   },
   SIGNET_MAX_CONNECTIONS: {
     parse: integer(1, 1_000_000),
     fallback: '12000',
     shape: '1–1000000',
     about:
-      'The most connections at a time; more are closed as they come. Each needs a file descriptor, and can make the service hold 64 KiB of a body that has not arrived whole.',
+      'The most connections that each process has at a time; more are closed as they come. Each needs a file descriptor, and can make the service hold 64 KiB of a body that has not arrived whole.',
   },
   SIGNET_REQUEST_SECONDS: {
     parse: integer(1, 300),
@@ -192,6 +201,13 @@ function integer(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new Problem(`must be a whole number from ${least} to ${most}, not "${text}".`);
   };
+}
+
+function processes(text: string): number | 'auto' {
+  if (text === 'auto') return text;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= MOST_PROCESSES) return value;
+  throw new Problem(`must be auto, or a whole number from 1 to ${MOST_PROCESSES}, not "${text}".`);
 }
 
 function oneOf<const Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { ConfigError, toConfig } from '../src/config.ts';
@@ -27,6 +28,7 @@ test('without any setting everything has its default', () => {
   assert.deepEqual(toConfig({}), {
     host: '127.0.0.1',
     port: 8080,
+    processes: 1,
     publicUrl: 'http://127.0.0.1:8080',
     dataDir: resolve('data'),
     database: { kind: 'sqlite', path: resolve('data', 'signet.db') },
@@ -57,6 +59,24 @@ test('the issuer follows from host and port, the audience from the issuer, the d
   assert.deepEqual(config.database, { kind: 'sqlite', path: '/var/lib/signet/signet.db' });
   const named = toConfig({ SIGNET_PUBLIC_URL: 'https://id.example/auth/', SIGNET_AUDIENCE: 'apis' });
   assert.deepEqual([named.publicUrl, named.audience], ['https://id.example/auth', 'apis']);
+});
+
+test('several processes need PostgreSQL, and "auto" means one without it', () => {
+  const postgres = { SIGNET_DATABASE_URL: 'postgres://db/signet', SIGNET_MASTER_KEY: base64(32) };
+  for (const place of [{}, { SIGNET_DATABASE_URL: 'sqlite:signet.db' }]) {
+    assert.deepEqual(problemsOf({ ...place, SIGNET_PROCESSES: '2' }), [
+      'SIGNET_PROCESSES must be 1 with SQLite, whose file one process writes. Set SIGNET_DATABASE_URL to a postgres:// URL for more.',
+    ]);
+    assert.equal(toConfig({ ...place, SIGNET_PROCESSES: 'auto' }).processes, 1);
+  }
+  assert.equal(toConfig({ ...postgres, SIGNET_PROCESSES: '64' }).processes, 64);
+  assert.equal(
+    toConfig({ ...postgres, SIGNET_PROCESSES: 'auto' }).processes,
+    Math.min(availableParallelism(), 64),
+  );
+  for (const value of ['0', '65', 'two', '1.5', '']) {
+    assertRefused('SIGNET_PROCESSES', value, /must be auto, or a whole number from 1 to 64/);
+  }
 });
 
 const bounds = [

@@ -1,7 +1,11 @@
-import type { Administrator } from '../admin/administrator.ts';
-import { addAdministrator, changePassword, removeAdministrator } from '../admin/administrators.service.ts';
+import type { Administrator, Role } from '../admin/administrator.ts';
+import { toAdministratorView } from '../admin/administrators.schema.ts';
+import {
+  addAdministrator,
+  changeAdministrator,
+  removeAdministrator,
+} from '../admin/administrators.service.ts';
 import { listAdministrators } from '../admin/administrators.store.ts';
-import { toTimestamp } from '../clock.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { choosePassword, type PasswordSource } from './password.ts';
@@ -12,16 +16,25 @@ interface Request {
   source: PasswordSource;
 }
 
-/** Makes a further administrator, who may do everything. */
-export async function addAdmin(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
+interface NewAdmin extends Request {
+  role: Role;
+  /** The identifier of the one organization that they see and change; null for everything. */
+  organizationId: string | null;
+}
+
+/** Makes a further administrator. */
+export async function addAdmin(
+  deps: CommandDeps,
+  { email, source, role, organizationId }: NewAdmin,
+): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
   const administrator = await withDatabase(config, (database) =>
-    addAdministrator({ ...deps, database }, { email, password }),
+    addAdministrator({ ...deps, database }, { email, password, role, organizationId }),
   );
   return {
-    text: `Added ${administrator.email}.\n${passwordLine(generated)}`,
-    json: { administrator: toView(administrator), ...passwordMember(generated) },
+    text: `Added ${describe(administrator)}.\n${passwordLine(generated)}`,
+    json: { administrator: toAdministratorView(administrator), ...passwordMember(generated) },
   };
 }
 
@@ -29,21 +42,35 @@ export async function addAdmin(deps: CommandDeps, { email, source }: Request): P
 export async function changeAdminPassword(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  await withDatabase(config, (database) => changePassword({ database }, { email, password }));
+  await withDatabase(config, (database) => changeAdministrator({ database }, { email }, { password }));
   return {
     text: `Changed the password of ${email}.\n${passwordLine(generated)}`,
     json: { email, ...passwordMember(generated) },
   };
 }
 
+/** Gives an administrator another role, from the next request on; never the last owner. */
+export async function changeAdminRole(
+  { loadConfig }: Pick<CommandDeps, 'loadConfig'>,
+  { email, role }: { email: string; role: Role },
+): Promise<Outcome> {
+  const administrator = await withDatabase(loadConfig(), (database) =>
+    changeAdministrator({ database }, { email }, { role }),
+  );
+  return {
+    text: `Now ${describe(administrator)}.\n`,
+    json: { administrator: toAdministratorView(administrator) },
+  };
+}
+
 /** The administrators in the order in which they were made. */
 export async function listAdmins({ loadConfig }: Pick<CommandDeps, 'loadConfig'>): Promise<Outcome> {
   const administrators = await withDatabase(loadConfig(), ({ reader }) => listAdministrators(reader));
-  const views = administrators.map(toView);
+  const views = administrators.map(toAdministratorView);
   return {
     text: textTable(
-      ['EMAIL', 'CREATED', 'ID'],
-      views.map(({ id, email, created_at }) => [email, created_at, id]),
+      ['EMAIL', 'ROLE', 'ORGANIZATION', 'CREATED', 'ID'],
+      views.map((view) => [view.email, view.role, view.organization_id ?? '-', view.created_at, view.id]),
     ),
     json: { administrators: views },
   };
@@ -55,16 +82,16 @@ export async function removeAdmin(
   email: string,
 ): Promise<Outcome> {
   const administrator = await withDatabase(loadConfig(), (database) =>
-    removeAdministrator({ database }, email),
+    removeAdministrator({ database }, { email }),
   );
-  return { text: `Removed ${administrator.email}.\n`, json: { administrator: toView(administrator) } };
+  return {
+    text: `Removed ${administrator.email}.\n`,
+    json: { administrator: toAdministratorView(administrator) },
+  };
 }
 
-const toView = ({ id, email, createdAt }: Administrator) => ({
-  id,
-  email,
-  created_at: toTimestamp(createdAt),
-});
+const describe = ({ email, role, organizationId }: Administrator): string =>
+  `${email}, ${role}${organizationId === null ? '' : ` of ${organizationId}`}`;
 
 const passwordLine = (generated: string | null): string =>
   generated === null ? '' : `\n  Password   ${generated}   (shown this once)\n`;

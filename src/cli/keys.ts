@@ -1,7 +1,7 @@
 import { toKeyView } from '../keys/jwks.routes.ts';
 import { listKeys } from '../keys/keys.store.ts';
 import type { SigningKey } from '../keys/signing-key.ts';
-import { openKeys } from '../service.ts';
+import { openKeys } from '../open-keys.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { textTable } from './text-table.ts';

@@ -1,15 +1,19 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { EMAIL_PATTERN } from '../admin/administrator.ts';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { EMAIL_PATTERN, ROLES, type Role } from '../admin/administrator.ts';
 import { version } from '../version.ts';
-import { addAdmin, changeAdminPassword, listAdmins, removeAdmin } from './admin.ts';
-import { backUp } from './backup.ts';
 import type { CommandDeps, Outcome } from './command.ts';
-import { copy } from './copy.ts';
 import { exitCodes, toFailure } from './failure.ts';
-import { listSigningKeys, rotateSigningKey } from './keys.ts';
-import { bringUpToDate, checkUpToDate } from './migrate.ts';
 import type { PasswordSource } from './password.ts';
-import { serve } from './serve.ts';
+
+/** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
+const load = {
+  admin: () => import('./admin.ts'),
+  backup: () => import('./backup.ts'),
+  copy: () => import('./copy.ts'),
+  keys: () => import('./keys.ts'),
+  migrate: () => import('./migrate.ts'),
+  serve: () => import('./serve.ts'),
+};
 
 const epilogue = `
 Exit codes:
@@ -46,7 +50,7 @@ export function createProgram(deps: CommandDeps): Command {
     })
     .addHelpText('after', epilogue);
   addServiceCommands(program, deps);
-  addAdminCommands(program.command('admin').description('Administrators and their passwords.'), deps);
+  addAdminCommands(program.command('admin').description('Administrators, their roles and passwords.'), deps);
   addKeyCommands(program.command('keys').description('The keys that sign tokens.'), deps);
   return program;
 }
@@ -55,14 +59,22 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
   program
     .command('serve')
     .description('Run the service until SIGTERM or SIGINT.')
-    .action(() => serve(deps));
+    .action(() => load.serve().then(({ serve }) => serve(deps)));
   program
     .command('migrate')
     .description('Bring the tables of the database up to this version; serve does it too.')
     .option('--check', 'change nothing, and fail where something is missing')
     .addOption(json())
     .action((options: { check?: true; json?: true }) =>
-      report(deps, options, options.check ? checkUpToDate(deps) : bringUpToDate(deps)),
+      report(
+        deps,
+        options,
+        load
+          .migrate()
+          .then(({ checkUpToDate, bringUpToDate }) =>
+            options.check ? checkUpToDate(deps) : bringUpToDate(deps),
+          ),
+      ),
     );
   program
     .command('backup')
@@ -71,7 +83,11 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     .option('--force', 'replace the file where it exists')
     .addOption(json())
     .action((file: string, options: { force?: true; json?: true }) =>
-      report(deps, options, backUp(deps, { file, isForced: options.force === true })),
+      report(
+        deps,
+        options,
+        load.backup().then(({ backUp }) => backUp(deps, { file, isForced: options.force === true })),
+      ),
     );
   program
     .command('copy')
@@ -82,32 +98,69 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     .argument('<to>', 'path, sqlite:PATH or postgres://…; made, or given its tables, where that is needed')
     .addOption(json())
     .action((from: string, to: string, options: { json?: true }) =>
-      report(deps, options, copy(deps, { from, to })),
+      report(
+        deps,
+        options,
+        load.copy().then(({ copy }) => copy(deps, { from, to })),
+      ),
     );
 }
 
 function addAdminCommands(admin: Command, deps: CommandDeps): void {
   withPassword(admin.command('add'))
     .description('Make a further administrator. Asks for the password where no option says otherwise.')
-    .action((email: string, options: PasswordOptions) =>
-      report(deps, options, addAdmin(deps, { email, source: sourceOf(options) })),
-    );
+    .addOption(new Option('--role <role>', 'what they may do').choices(ROLES).default('owner'))
+    .option('--organization <id>', 'the one organization that they see and change; without it, everything')
+    .action(async (email: string, options: PasswordOptions & { role: Role; organization?: string }) => {
+      const { addAdmin } = await load.admin();
+      const { role, organization: organizationId = null } = options;
+      const adding = addAdmin(deps, { email, source: sourceOf(options), role, organizationId });
+      return report(deps, options, adding);
+    });
   withPassword(admin.command('password'))
     .description('Change the password of an administrator; the old one ends at once.')
     .action((email: string, options: PasswordOptions) =>
-      report(deps, options, changeAdminPassword(deps, { email, source: sourceOf(options) })),
+      report(
+        deps,
+        options,
+        load
+          .admin()
+          .then(({ changeAdminPassword }) => changeAdminPassword(deps, { email, source: sourceOf(options) })),
+      ),
     );
+  admin
+    .command('role')
+    .description('Give an administrator another role; the last owner keeps it.')
+    .argument('<email>', 'the e-mail address', toEmail)
+    .addArgument(new Argument('<role>', `one of ${ROLES.join(', ')}`).choices(ROLES))
+    .addOption(json())
+    .action(async (email: string, role: Role, options: { json?: true }) => {
+      const { changeAdminRole } = await load.admin();
+      return report(deps, options, changeAdminRole(deps, { email, role }));
+    });
   admin
     .command('list')
     .description('List the administrators.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, listAdmins(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.admin().then(({ listAdmins }) => listAdmins(deps)),
+      ),
+    );
   admin
     .command('remove')
-    .description('Take the access of an administrator away at once; never of the last one.')
+    .description('Take the access of an administrator away at once; never of the last owner.')
     .argument('<email>', 'the e-mail address', toEmail)
     .addOption(json())
-    .action((email: string, options: { json?: true }) => report(deps, options, removeAdmin(deps, email)));
+    .action((email: string, options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.admin().then(({ removeAdmin }) => removeAdmin(deps, email)),
+      ),
+    );
 }
 
 function addKeyCommands(keys: Command, deps: CommandDeps): void {
@@ -115,12 +168,24 @@ function addKeyCommands(keys: Command, deps: CommandDeps): void {
     .command('list')
     .description('List the signing keys; the private parts are never shown.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, listSigningKeys(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.keys().then(({ listSigningKeys }) => listSigningKeys(deps)),
+      ),
+    );
   keys
     .command('rotate')
     .description('Let the next signing key take over; tokens of the one before stay valid.')
     .addOption(json())
-    .action((options: { json?: true }) => report(deps, options, rotateSigningKey(deps)));
+    .action((options: { json?: true }) =>
+      report(
+        deps,
+        options,
+        load.keys().then(({ rotateSigningKey }) => rotateSigningKey(deps)),
+      ),
+    );
 }
 
 interface PasswordOptions {

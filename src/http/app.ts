@@ -5,7 +5,9 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { administratorsRoutes } from '../admin/administrators.routes.ts';
 import type { Administrators } from '../admin/administrators.ts';
+import { ownAccountRoutes } from '../admin/own-account.routes.ts';
 import { agentsRoutes } from '../agents/agents.routes.ts';
 import { meRoutes } from '../agents/me.routes.ts';
 import { organizationAgentsRoutes } from '../agents/organization-agents.routes.ts';
@@ -24,11 +26,13 @@ import { deliveriesRoutes } from '../webhooks/deliveries.routes.ts';
 import type { QueueStore } from '../webhooks/queue.store.ts';
 import { webhooksRoutes } from '../webhooks/webhooks.routes.ts';
 import { adminAuth } from './admin-auth.ts';
+import { watchAccess } from './administrator-access.ts';
 import { bearerAuth } from './bearer-auth.ts';
 import { readFormBodies, readJsonBodies } from './body-parsers.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { limitConnections } from './connections.ts';
 import { errorHandler, hardeningHeaders } from './error-handler.ts';
+import type { Goodbye } from './goodbye.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
 import { collectOpenapi, serveOpenapi } from './openapi.ts';
@@ -51,6 +55,7 @@ export interface AppDeps extends OAuthDeps {
   maxConnections: number;
   /** How long a request may take to arrive. */
   requestSeconds: number;
+  goodbye: Goodbye;
 }
 
 const LARGEST_BODY = 64 * 1024;
@@ -94,6 +99,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
   readJsonBodies(app);
   app.decorateRequest('bearer', null);
+  app.decorateRequest('administrator', null);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
@@ -105,6 +111,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // A connection that stays open after its last answer would hold the stop up.
   app.addHook('preClose', async () => {
+    await deps.goodbye.say(app.server);
     app.server.keepAliveTimeout = 1;
   });
 
@@ -123,6 +130,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   await app.register(async (administrators) => {
     administrators.addHook('onRequest', adminAuth(deps.administrators));
+    watchAccess(administrators, deps);
     await administrators.register(agentsRoutes, deps);
     await administrators.register(organizationAgentsRoutes, deps);
     await administrators.register(organizationsRoutes, deps);
@@ -130,6 +138,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     await administrators.register(webhooksRoutes, deps);
     await administrators.register(deliveriesRoutes, deps);
     await administrators.register(keysRoutes, deps);
+    await administrators.register(administratorsRoutes, deps);
+    await administrators.register(ownAccountRoutes, deps);
   });
 
   await app.register(async (agents) => {

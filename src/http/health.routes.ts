@@ -74,7 +74,6 @@ export const healthRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { datab
         },
       },
     },
-    async (_request, reply) =>
-      reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
   );
 };

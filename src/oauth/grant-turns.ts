@@ -8,7 +8,7 @@ export type TakeTurn = <T>(agentId: string, work: () => Promise<T>) => Promise<T
 interface Deps {
   clock: Clock;
   /** Signatures are what takes the time, so this decides how much is worth having under way. */
-  cores: number;
+  signaturesAtOnce: number;
   /** Tokens per minute and agent; null for any number. */
   tokensPerMinute: number | null;
 }
@@ -19,9 +19,9 @@ const LONGEST_WAIT_MILLISECONDS = 5000;
 const AGENTS_AT_ONCE = 4;
 
 /** To be asked once it is proven who the agent is: nobody can use up the turns of another. */
-export function createGrantTurns({ clock, cores, tokensPerMinute }: Deps): TakeTurn {
-  // Enough to keep the cores signing while a batch is being committed.
-  const atOncePerKey = 8 + 4 * cores;
+export function createGrantTurns({ clock, signaturesAtOnce, tokensPerMinute }: Deps): TakeTurn {
+  // Enough to go on signing while a batch is being committed.
+  const atOncePerKey = 8 + 4 * signaturesAtOnce;
   const turns = new FairTurns({
     atOnce: atOncePerKey * AGENTS_AT_ONCE,
     atOncePerKey,

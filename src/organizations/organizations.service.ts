@@ -1,3 +1,4 @@
+import { deleteAdministratorsOf } from '../admin/administrators.store.ts';
 import { type AgentsDeps, removeAgentWithin } from '../agents/agents.service.ts';
 import { listAgents } from '../agents/agents.store.ts';
 import { type Queries, UniqueViolation } from '../db/database.ts';
@@ -57,7 +58,7 @@ export async function changeOrganization(
 const AGENTS_PER_STEP = 200;
 
 /**
- * Deletes its agents, each with its event, then its teams and itself. More agents than one step holds go in several
+ * Deletes its agents, each with its event, then its administrators, its teams and itself. More agents than one step holds go in several
  * transactions, so that nobody waits behind them; a crash in between leaves an organization that can be deleted again.
  */
 export async function removeOrganization(deps: Deps, id: string): Promise<void> {
@@ -71,6 +72,7 @@ async function removeSome(deps: Deps, tx: Queries, id: string): Promise<boolean>
   const agents = await listAgents(tx, { organizationId: id }, page);
   for (const agent of agents) await removeAgentWithin(tx, deps, agent, 'administrator');
   if (agents.length > AGENTS_PER_STEP) return false;
+  await deleteAdministratorsOf(tx, id);
   await deleteTeamsOf(tx, id);
   await deleteOrganization(tx, id);
   return true;

@@ -3,7 +3,7 @@ import type { Queries } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { EventType } from '../events/event.ts';
 import { hasEvent } from '../events/events.store.ts';
-import type { NewDelivery, NewEvent } from '../events/outbox.ts';
+import type { NewDelivery } from '../events/outbox.ts';
 import type { MakeAttempt } from './attempt.ts';
 import { LEASE_MILLISECONDS } from './deliver.worker.ts';
 import { type Delivery, findDelivery, insertDelivery } from './deliveries.store.ts';
@@ -32,13 +32,14 @@ export async function testWebhook(
   type: EventType,
 ): Promise<TestOutcome> {
   const { database, queue, outbox } = deps;
-  const { webhook, event, delivery } = await database.transaction(async (tx) => {
+  const { webhook, delivery } = await database.transaction(async (tx) => {
     const found = await requireWebhook(tx, webhookId);
     const test = newTest(deps, found, type);
-    await queue.publish(tx, test.event, [test.delivery]);
-    return { webhook: found, ...test };
+    await queue.publish(tx, [test.event], [test]);
+    return { webhook: found, delivery: test };
   });
-  const claimed = { ...delivery, eventId: event.id, eventType: event.type, payload: event.payload };
+  const { event, ...rest } = delivery;
+  const claimed = { ...rest, eventId: event.id, eventType: event.type, payload: event.payload };
   const finished = await deps.makeAttempt({ webhook, delivery: claimed });
   const hasDeactivated = await database.readCommitted((tx) => settle(deps, tx, [finished]));
   if (hasDeactivated) await outbox.reload(database.reader);
@@ -93,26 +94,20 @@ export async function requireDelivery(
 }
 
 /** Claimed from the start: only this call sends it. */
-function newTest(
-  { clock, ids }: DeliveriesDeps,
-  webhook: Webhook,
-  type: EventType,
-): { event: NewEvent; delivery: NewDelivery } {
+function newTest({ clock, ids }: DeliveriesDeps, webhook: Webhook, type: EventType): NewDelivery {
   const now = clock.now();
   const id = ids.newId('evt');
   const data = { ...subjectOf(webhook), test: true };
   const payload = JSON.stringify({ id, type, timestamp: toTimestamp(now), data });
   return {
+    id: ids.newId('delivery'),
     event: { id, type, payload, createdAt: now },
-    delivery: {
-      id: ids.newId('delivery'),
-      webhookId: webhook.id,
-      status: 'pending',
-      attempts: 1,
-      maxAttempts: 1,
-      lastAttemptAt: now,
-      nextAttemptAt: now + LEASE_MILLISECONDS,
-      failureReason: null,
-    },
+    webhookId: webhook.id,
+    status: 'pending',
+    attempts: 1,
+    maxAttempts: 1,
+    lastAttemptAt: now,
+    nextAttemptAt: now + LEASE_MILLISECONDS,
+    failureReason: null,
   };
 }

@@ -1,4 +1,7 @@
-/** How many requests are under way at once: to everybody together, to one webhook, and to one that is probed. */
+/**
+ * How many requests one process has under way at once: to everybody together, to one webhook, and to one that is probed.
+ * Processes do not know of each other's, so that a webhook gets up to as many times more as there are processes.
+ */
 export interface SlotLimits {
   total: number;
   perWebhook: number;

@@ -86,15 +86,18 @@ for (const signals of [['SIGTERM'], ['SIGINT'], ['SIGTERM', 'SIGTERM'], ['SIGINT
   });
 }
 
-test('what was answered during a stop is there after the next start', async () => {
+test('SIGHUP does not end one process; what was answered during a stop is there after the next start', async () => {
   const child = await start();
+  child.process.kill('SIGHUP');
   assert.deepEqual((await agentNames(child)).toSorted(), [
     'SIGINT',
     'SIGINT and SIGTERM',
     'SIGTERM',
     'SIGTERM and SIGTERM',
   ]);
-  await child.kill('SIGTERM');
+  const { code, stderr } = await child.kill('SIGTERM');
+  assert.equal(code, 0);
+  assert.match(stderr, /SIGHUP is ignored/);
 });
 
 test('SIGTERM: idle connections do not hold up the stop', async () => {
