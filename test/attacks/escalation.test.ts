@@ -117,6 +117,8 @@ const EXTRA = {
   is_active: false,
   created_at: '2020-01-01T00:00:00.000Z',
   plan: 'enterprise',
+  role: 'owner',
+  password_hash: 'chosen',
   consecutive_fails: 0,
   organization_id: 'org_01k0d4v3s6e8wbn7xtq5mzr2ch',
   constructor: {},
@@ -162,6 +164,10 @@ const RIGHT: Record<string, unknown> = {
   url: 'https://receiver.test/',
   action: 'rotate',
   event: 'webhook.test',
+  email: 'a@b.test',
+  role: 'viewer',
+  password: 'long enough',
+  current_password: 'long enough',
 };
 const validBody = (schema: { required?: string[] }) =>
   Object.fromEntries((schema.required ?? []).map((name) => [name, RIGHT[name]]));

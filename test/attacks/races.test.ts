@@ -50,7 +50,7 @@ for (const kind of databaseKinds) {
       };
       await Promise.all(Array.from({ length: AT_ONCE }, runner));
       t.diagnostic(`${rounds} races`);
-      assert.ok(rounds > AT_ONCE);
+      assert.ok(rounds >= AT_ONCE);
     }
 
     test('of three refreshes with one token at once exactly one wins, and nothing of the grant lives on', async (t) => {
