@@ -118,7 +118,7 @@ test('every answer tells browsers to take it as data, and the page at /docs has 
     const policy = headers.get('content-security-policy') ?? '';
     assert.equal(status, 200, path);
     assert.match(policy, /default-src 'none'.+script-src 'self';.+frame-ancestors 'none'/, path);
-    assert.doesNotMatch(policy, /unsafe-eval|https?:|\*|script-src[^;]+unsafe/);
+    assert.doesNotMatch(policy, /unsafe|https?:|\*/);
   }
 });
 
