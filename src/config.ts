@@ -25,6 +25,12 @@ export interface Config {
   scopes: readonly string[];
   audience: string;
   isIntrospectionOpen: boolean;
+  isRevocationOpen: boolean;
+  hasReasons: boolean;
+  maxConnections: number;
+  requestSeconds: number;
+  /** Per minute and agent; null for any number. */
+  tokensPerMinute: number | null;
   webhookTargets: 'any' | 'public';
   keyRotationDays: number;
   logLevel: string;
@@ -121,6 +127,11 @@ function arrange(values: Values): Config {
     scopes: values.SIGNET_SCOPES as string[],
     audience: values.SIGNET_AUDIENCE ?? issuer,
     isIntrospectionOpen: values.SIGNET_INTROSPECTION_AUTH === 'open',
+    isRevocationOpen: values.SIGNET_REVOCATION_AUTH === 'open',
+    hasReasons: values.SIGNET_INTROSPECTION_REASON === 'on',
+    maxConnections: values.SIGNET_MAX_CONNECTIONS as number,
+    requestSeconds: values.SIGNET_REQUEST_SECONDS as number,
+    tokensPerMinute: values.SIGNET_TOKEN_RATE,
     webhookTargets: values.SIGNET_WEBHOOK_TARGETS ?? 'any',
     keyRotationDays: values.SIGNET_KEY_ROTATION_DAYS as number,
     logLevel: values.SIGNET_LOG_LEVEL as string,

@@ -11,7 +11,7 @@ export const errorCatalogue = {
   },
   invalid_grant: {
     status: 400,
-    when: 'The refresh token is unknown, expired, revoked, already used, or was issued to another client.',
+    when: 'The refresh token is unknown, expired, revoked, already used, or was issued to another client; or a token to be revoked was.',
     fix: 'Get new tokens with the client credentials grant.',
     source: 'RFC 6749 §5.2',
   },
@@ -69,6 +69,12 @@ export const errorCatalogue = {
     fix: 'Use one of the methods in the `Allow` header.',
     source: 'RFC 9110 §15.5.6',
   },
+  request_timeout: {
+    status: 408,
+    when: 'The header or the body of the request took too long to arrive.',
+    fix: 'Send the request at once, on a new connection.',
+    source: 'RFC 9110 §15.5.9',
+  },
   conflict: {
     status: 409,
     when: 'The request contradicts what is stored, for example a slug that is taken.',
@@ -86,6 +92,12 @@ export const errorCatalogue = {
     when: 'The body is of a content type that the path does not read.',
     fix: 'Send `application/json`; under `/oauth`, `application/x-www-form-urlencoded` is read too.',
     source: 'RFC 9110 §15.5.16',
+  },
+  rate_limited: {
+    status: 429,
+    when: 'The agent asked for more tokens in a minute than SIGNET_TOKEN_RATE allows.',
+    fix: 'Use a token until it expires; ask again after the seconds in the `Retry-After` header.',
+    source: 'RFC 6585 §4',
   },
   too_many_attempts: {
     status: 429,
@@ -139,6 +151,10 @@ export const invalidGrant = (): ServiceError =>
     'invalid_grant',
     'The refresh token is unknown, expired, revoked or already used. Get new tokens with the client credentials grant.',
   );
+
+/** RFC 7009 §2.1: a client revokes its own tokens alone. */
+export const foreignToken = (): ServiceError =>
+  new ServiceError('invalid_grant', 'The token was issued to another client, which alone can revoke it.');
 
 export const invalidScope = (description: string): ServiceError =>
   new ServiceError('invalid_scope', description);
@@ -212,6 +228,17 @@ export const conflict = (description: string): ServiceError => new ServiceError(
 
 export const payloadTooLarge = (): ServiceError =>
   new ServiceError('payload_too_large', 'The request body is larger than 64 KiB. Send a smaller one.');
+
+/** Where a header or a body never ends. */
+export const requestTimeout = (): ServiceError =>
+  new ServiceError('request_timeout', 'The request took too long to arrive. Send it at once.');
+
+export const rateLimited = (seconds: number): ServiceError =>
+  new ServiceError(
+    'rate_limited',
+    'This agent has asked for too many tokens. Use the one that it has until it expires.',
+    { headers: { 'retry-after': String(seconds) } },
+  );
 
 export const unsupportedMediaType = (supported: readonly string[]): ServiceError =>
   new ServiceError('unsupported_media_type', `Send the body as ${supported.join(' or ')}.`);

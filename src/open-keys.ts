@@ -50,4 +50,4 @@ export async function openKeys(
  * them, the threads that sign would keep the main threads of the other processes from answering. Rounded up, since a
  * core that idles while signatures wait costs more than one signature that shares its core.
  */
-const signaturesAtOnce = (processes: number): number => Math.ceil(availableParallelism() / processes);
+export const signaturesAtOnce = (processes: number): number => Math.ceil(availableParallelism() / processes);

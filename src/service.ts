@@ -13,10 +13,11 @@ import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
 import { openDatabase } from './open-database.ts';
-import { openKeys } from './open-keys.ts';
+import { openKeys, signaturesAtOnce } from './open-keys.ts';
 import type { Snapshot } from './processes/messages.ts';
 import { version } from './version.ts';
 import { createAttempts } from './webhooks/attempt.ts';
@@ -127,6 +128,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       accessTokenSeconds: config.accessTokenSeconds,
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
+      isRevocationOpen: config.isRevocationOpen,
+      hasReasons: config.hasReasons,
+      maxConnections: config.maxConnections,
+      requestSeconds: config.requestSeconds,
+      takeTurn: createGrantTurns({
+        clock,
+        signaturesAtOnce: signaturesAtOnce(config.processes),
+        tokensPerMinute: config.tokensPerMinute,
+      }),
       goodbye,
     });
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };

@@ -134,6 +134,41 @@ export const settings = {
     about:
       '`required` asks callers of the introspection endpoint for client credentials, as RFC 7662 §2.1 wants.',
   },
+  SIGNET_INTROSPECTION_REASON: {
+    parse: oneOf('on', 'off'),
+    fallback: 'on',
+    shape: '`on` or `off`',
+    about:
+      '`off` answers of an inactive token that it is inactive and not why, as RFC 7662 §2.2 advises. Events still have the reason.',
+  },
+  SIGNET_REVOCATION_AUTH: {
+    parse: oneOf('open', 'required'),
+    fallback: 'open',
+    shape: '`open` or `required`',
+    about:
+      '`required` asks callers of the revocation endpoint for client credentials and lets each client revoke its own tokens alone, as RFC 7009 §2.1 wants.',
+  },
+  SIGNET_TOKEN_RATE: {
+    parse: integer(1, 1_000_000),
+    fallback: null,
+    shape: '1–1000000',
+    about:
+      'The most tokens per minute that an agent gets, by any grant; beyond it the answer is 429. Each process of each instance counts for itself, so with several of them an agent can get as many times more. Default: no limit.',
+  },
+  SIGNET_MAX_CONNECTIONS: {
+    parse: integer(1, 1_000_000),
+    fallback: '12000',
+    shape: '1–1000000',
+    about:
+      'The most connections that each process has at a time; more are closed as they come. Each needs a file descriptor, and can make the service hold 64 KiB of a body that has not arrived whole.',
+  },
+  SIGNET_REQUEST_SECONDS: {
+    parse: integer(1, 300),
+    fallback: '30',
+    shape: '1–300',
+    about:
+      'How long a request may take to arrive; its header ten seconds of that at most. What takes longer is answered 408, and the connection closed.',
+  },
   SIGNET_WEBHOOK_TARGETS: {
     parse: oneOf('any', 'public'),
     fallback: 'any',

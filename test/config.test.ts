@@ -41,6 +41,11 @@ test('without any setting everything has its default', () => {
     scopes: ['read', 'write', 'admin'],
     audience: 'http://127.0.0.1:8080',
     isIntrospectionOpen: true,
+    isRevocationOpen: true,
+    hasReasons: true,
+    maxConnections: 12_000,
+    requestSeconds: 30,
+    tokensPerMinute: null,
     webhookTargets: 'any',
     keyRotationDays: 90,
     logLevel: 'info',
@@ -79,6 +84,9 @@ const bounds = [
   ['SIGNET_ACCESS_TOKEN_SECONDS', 1, 2_592_000],
   ['SIGNET_REFRESH_TOKEN_SECONDS', 1, 31_536_000],
   ['SIGNET_KEY_ROTATION_DAYS', 1, 3650],
+  ['SIGNET_TOKEN_RATE', 1, 1_000_000],
+  ['SIGNET_MAX_CONNECTIONS', 1, 1_000_000],
+  ['SIGNET_REQUEST_SECONDS', 1, 300],
 ] as const;
 
 for (const [name, least, most] of bounds) {
@@ -93,6 +101,8 @@ for (const [name, least, most] of bounds) {
 const choices = [
   ['SIGNET_REFRESH_TOKENS', ['on', 'off']],
   ['SIGNET_INTROSPECTION_AUTH', ['open', 'required']],
+  ['SIGNET_INTROSPECTION_REASON', ['on', 'off']],
+  ['SIGNET_REVOCATION_AUTH', ['open', 'required']],
   ['SIGNET_WEBHOOK_TARGETS', ['any', 'public']],
   ['SIGNET_LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']],
 ] as const;

@@ -20,12 +20,13 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
 }
 
 /**
- * The conformance suite runs on each database by itself; the commands of the documentation, instances, several
- * processes and outages are for one; the browser that looks at the page of operations unpacks itself once in a process;
- * only a SQLite file is backed up; and guesses are counted in memory.
+ * The conformance suite, the attacks and the fuzzing run on each database by themselves, where it matters; the limits
+ * hold before a database is asked; the commands of the documentation, instances, several processes and outages are for
+ * one; the browser that looks at the page of operations unpacks itself once in a process; only a SQLite file is backed
+ * up; and guesses are counted in memory.
  */
 function hasItsOwnWay(path: string): boolean {
-  const folders = ['db', 'docs', 'instances', 'outage', 'processes'];
+  const folders = ['attacks', 'db', 'docs', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
   const files = ['docs-page.test.ts', 'backup.test.ts', 'slowed-guessing.test.ts'];
   return folders.includes(basename(dirname(path))) || files.includes(basename(path));
 }

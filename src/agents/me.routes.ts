@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
-import { insufficientScope, invalidToken } from '../errors.ts';
+import { insufficientScope, invalidToken, ServiceError } from '../errors.ts';
 import { BODY_ERRORS, errorResponses, NoContent } from '../schema.ts';
 import type { Agent } from './agent.ts';
 import { toRotationView } from './agents.routes.ts';
@@ -77,7 +77,9 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
     async (request) => {
       const agent = await fullyScopedAgent(deps, request);
       const gracePeriodSeconds = request.body?.grace_period_secs ?? 0;
-      return toRotationView(await rotateSecret(deps, agent.id, { gracePeriodSeconds, actor: 'agent' }));
+      return toRotationView(
+        await unlessGone(rotateSecret(deps, agent.id, { gracePeriodSeconds, actor: 'agent' })),
+      );
     },
   );
 
@@ -94,7 +96,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
     },
     async (request) => {
       const agent = await fullyScopedAgent(deps, request);
-      await changeAgent(deps, agent.id, { isActive: false }, 'agent');
+      await unlessGone(changeAgent(deps, agent.id, { isActive: false }, 'agent'));
       return { message: 'The agent is deactivated. An administrator can reactivate it.' };
     },
   );
@@ -115,7 +117,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
     },
     async (request, reply) => {
       const agent = await fullyScopedAgent(deps, request);
-      await removeAgent(deps, agent.id, 'agent');
+      await unlessGone(removeAgent(deps, agent.id, 'agent'));
       return reply.code(204).send(null);
     },
   );
@@ -142,6 +144,17 @@ async function fullyScopedAgent(deps: AgentsDeps, request: FastifyRequest): Prom
 async function bearerAgent(deps: AgentsDeps, request: FastifyRequest): Promise<Agent> {
   const agent =
     request.bearer === null ? null : await findAgent(deps.database.reader, request.bearer.agentId);
-  if (agent === null) throw invalidToken('The agent of this token does not exist any more.');
+  if (agent === null) throw agentGone();
   return agent;
 }
+
+/** Between the look at the token and the change the agent may be deleted: then its token is worth nothing, too. */
+async function unlessGone<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    throw error instanceof ServiceError && error.code === 'not_found' ? agentGone() : error;
+  }
+}
+
+const agentGone = () => invalidToken('The agent of this token does not exist any more.');

@@ -30,12 +30,14 @@ import { watchAccess } from './administrator-access.ts';
 import { bearerAuth } from './bearer-auth.ts';
 import { readFormBodies, readJsonBodies } from './body-parsers.ts';
 import { answerBrokenRequest } from './broken-request.ts';
+import { limitConnections } from './connections.ts';
 import { errorHandler, hardeningHeaders } from './error-handler.ts';
 import type { Goodbye } from './goodbye.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
 import { collectOpenapi, serveOpenapi } from './openapi.ts';
 import { validatorCompiler } from './validation.ts';
+import { limitWork } from './work-limit.ts';
 
 export interface AppDeps extends OAuthDeps {
   database: Database;
@@ -48,11 +50,24 @@ export interface AppDeps extends OAuthDeps {
   version: string;
   scopes: readonly string[];
   isIntrospectionOpen: boolean;
+  isRevocationOpen: boolean;
+  hasReasons: boolean;
+  maxConnections: number;
+  /** How long a request may take to arrive. */
+  requestSeconds: number;
   goodbye: Goodbye;
 }
 
 const LARGEST_BODY = 64 * 1024;
-const REQUEST_MILLISECONDS = 30_000;
+const LARGEST_HEADER = 16 * 1024;
+const MOST_HEADERS = 100;
+const LONGEST_URL = 8 * 1024;
+/** A header fits into a few packets; what takes longer than this is held back. */
+const LONGEST_HEADER_SECONDS = 10;
+/** On a connection where nothing moves, in either direction, while a request is under way. */
+const SILENCE_MILLISECONDS = 60_000;
+/** Node looks this often for what has taken too long. */
+const CHECK_MILLISECONDS = 1000;
 /** Longer than the idle time of common load balancers, which must be the ones to close. */
 const KEEP_ALIVE_MILLISECONDS = 72_000;
 
@@ -62,11 +77,17 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LARGEST_BODY,
-    requestTimeout: REQUEST_MILLISECONDS,
+    requestTimeout: deps.requestSeconds * 1000,
+    connectionTimeout: SILENCE_MILLISECONDS,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     return503OnClosing: false,
     // Node would answer without a body; `refuseAmbiguity` answers as for any other error.
-    http: { requireHostHeader: false },
+    http: {
+      requireHostHeader: false,
+      maxHeaderSize: LARGEST_HEADER,
+      headersTimeout: Math.min(deps.requestSeconds, LONGEST_HEADER_SECONDS) * 1000,
+      connectionsCheckingInterval: CHECK_MILLISECONDS,
+    },
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => requestId(request.headers['x-request-id']) ?? deps.ids.newId('req'),
     clientErrorHandler: answerBrokenRequest,
@@ -83,6 +104,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
   });
+  limitWork(app);
+  limitConnections(app.server, deps);
   observe(app, deps.metrics);
   // RFC 9110 §10.1.1 lets an unknown expectation be ignored; Node would refuse it without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -139,13 +162,16 @@ function requestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[\w.:-]{1,64}$/.test(header) ? header : null;
 }
 
-/** What two readers of one request could read differently. */
+/** What two readers of one request could read differently, of which is too much one kind: some leave the rest out. */
 function refuseAmbiguity(request: FastifyRequest): void {
   // RFC 9112 §3.2
   if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
     throw invalidRequest('The request has no Host header.');
   }
   const names = request.raw.rawHeaders;
+  if (names.length > 2 * MOST_HEADERS)
+    throw invalidRequest(`The request has more than ${MOST_HEADERS} header lines.`);
+  if (request.url.length > LONGEST_URL) throw invalidRequest('The URL is longer than 8 KiB.');
   let authorizations = 0;
   for (let index = 0; index < names.length; index += 2) {
     if (names[index]?.length === 13 && names[index]?.toLowerCase() === 'authorization') authorizations += 1;

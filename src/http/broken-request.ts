@@ -1,9 +1,9 @@
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { invalidRequest, type ServiceError } from '../errors.ts';
+import { invalidRequest, requestTimeout, type ServiceError } from '../errors.ts';
 
 const problems: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'The header of the request is larger than 16 KiB.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request took longer than 30 seconds to arrive.',
 };
 
 /** What the HTTP parser refuses never becomes a request, so it is answered on the socket itself. */
@@ -12,14 +12,18 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     socket.destroy();
     return;
   }
-  const answer = invalidRequest(problems[error.code ?? ''] ?? 'The request is not valid HTTP.');
-  socket.end(toHttp(answer));
+  socket.end(toHttp(toServiceError(error.code ?? '')));
 }
+
+const toServiceError = (code: string): ServiceError =>
+  code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    ? requestTimeout()
+    : invalidRequest(problems[code] ?? 'The request is not valid HTTP.');
 
 function toHttp(error: ServiceError): string {
   const body = JSON.stringify({ error: error.code, error_description: error.message });
   return [
-    `HTTP/1.1 ${error.status} Bad Request`,
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',

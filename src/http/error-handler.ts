@@ -31,6 +31,9 @@ export function errorHandler(
 export const hardeningHeaders = (request: FastifyRequest): Record<string, string> => ({
   'x-request-id': request.id,
   'x-content-type-options': 'nosniff',
+  // Answers are data: should a browser ever show one as a page, it runs and loads nothing. `/docs` has its own policy.
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
 });
 
 function toServiceError(error: FastifyError, request: FastifyRequest): ServiceError {

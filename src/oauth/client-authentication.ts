@@ -52,14 +52,14 @@ export async function authenticateClient(
   return authenticate(deps, credentials);
 }
 
-/** RFC 7662 §2.3 with RFC 6749 §5.2: a caller without credentials is refused as one with wrong ones is. */
+/** RFC 7662 §2.3 and RFC 7009 §2.1 with RFC 6749 §5.2: a caller without credentials is refused as one with wrong ones is. */
 export async function authenticateCaller(
   deps: { tokens: Tokens; clock: Clock },
   input: AuthenticationInput,
-): Promise<void> {
+): Promise<Client> {
   const credentials = readClientCredentials(input);
   if (credentials === null) throw invalidClient(false);
-  await authenticate(deps, credentials);
+  return (await authenticate(deps, credentials)).client;
 }
 
 /** An unknown client costs what a wrong secret costs: one look-up, one digest and one comparison. */

@@ -41,7 +41,9 @@ export async function clientCredentials(
     happening: tokenIssued(deps, client, claims, 'client_credentials'),
   };
   // The signature is made while the store commits; neither needs the other.
-  const [issued, accessToken] = await Promise.all([deps.tokens.issue(grant), deps.keyRing.sign(claims)]);
+  const [issued, accessToken] = await deps.takeTurn(client.agentId, () =>
+    Promise.all([deps.tokens.issue(grant), deps.keyRing.sign(claims)]),
+  );
   if (issued === null) throw invalidClient(request.authorization !== undefined);
   const refreshToken =
     refresh === null || issued.refreshTokenId === null

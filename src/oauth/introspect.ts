@@ -78,9 +78,11 @@ const inspected = (claims: AccessTokenClaims, agent: TokenAgent): InspectedToken
   exp: claims.exp,
 });
 
-/** RFC 7662 §2.2 */
-export function toIntrospectionResponse(deps: OAuthDeps, inspection: Inspection) {
-  if (!inspection.isActive) return { active: false as const, reason: inspection.reason };
+/** RFC 7662 §2.2, which advises against telling why a token is not active: that is a setting. */
+export function toIntrospectionResponse(deps: OAuthDeps & { hasReasons: boolean }, inspection: Inspection) {
+  if (!inspection.isActive) {
+    return { active: false as const, ...(deps.hasReasons && { reason: inspection.reason }) };
+  }
   const { agent, token, tokenType } = inspection;
   return {
     active: true as const,

@@ -11,6 +11,7 @@ import {
   type TokenId,
   type VerifyAccessToken,
 } from './access-token.ts';
+import type { TakeTurn } from './grant-turns.ts';
 import type { Client, Tokens } from './tokens.store.ts';
 
 export interface OAuthDeps {
@@ -20,6 +21,7 @@ export interface OAuthDeps {
   outbox: Outbox;
   clock: Clock;
   ids: Ids;
+  takeTurn: TakeTurn;
   issuer: string;
   audience: string;
   accessTokenSeconds: number;

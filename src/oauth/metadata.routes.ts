@@ -6,6 +6,7 @@ interface Deps {
   issuer: string;
   scopes: readonly string[];
   isIntrospectionOpen: boolean;
+  isRevocationOpen: boolean;
   /** null where no refresh tokens are issued. */
   refreshTokenSeconds: number | null;
 }
@@ -47,7 +48,9 @@ export const metadataRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { iss
     introspection_endpoint_auth_methods_supported: deps.isIntrospectionOpen
       ? ['none', ...CLIENT_METHODS]
       : CLIENT_METHODS,
-    revocation_endpoint_auth_methods_supported: ['none', ...CLIENT_METHODS],
+    revocation_endpoint_auth_methods_supported: deps.isRevocationOpen
+      ? ['none', ...CLIENT_METHODS]
+      : CLIENT_METHODS,
     service_documentation: `${issuer}/docs`,
   };
 

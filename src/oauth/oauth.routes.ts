@@ -24,6 +24,9 @@ interface RoutesDeps extends OAuthDeps {
   database: Database;
   metrics: Metrics;
   isIntrospectionOpen: boolean;
+  isRevocationOpen: boolean;
+  /** Whether introspection says why a token is not active. */
+  hasReasons: boolean;
 }
 
 const tags = ['oauth'];
@@ -34,6 +37,7 @@ const GRANT_ERRORS = errorResponses(
   'invalid_grant',
   'invalid_scope',
   'unsupported_grant_type',
+  'rate_limited',
 );
 
 export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, deps) => {
@@ -132,13 +136,14 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
         summary: 'Revoke a token',
         description:
           'RFC 7009. A refresh token ends with all tokens of its grant. Unknown tokens are answered alike.',
-        security: [{}],
+        security: deps.isRevocationOpen ? [{}] : [{ client: [] }],
         body: RevokeRequest,
-        response: { 200: RevokeAnswer, ...errorResponses(...BODY_ERRORS) },
+        response: { 200: RevokeAnswer, ...errorResponses(...BODY_ERRORS, 'invalid_client', 'invalid_grant') },
       },
     },
     async (request) => {
-      await revokeToken(deps, request.body.token);
+      const caller = deps.isRevocationOpen ? null : await authenticateCaller(deps, authenticationOf(request));
+      await revokeToken(deps, request.body.token, caller);
       return { status: 'revoked' as const };
     },
   );

@@ -75,7 +75,7 @@ async function refresh(
   if (claims === null) throw invalidGrant();
 
   const secret = deps.ids.newRefreshTokenSecret();
-  const claim = deps.tokens.refresh({
+  const claim = {
     id: stored.id,
     agentId: client.agentId,
     now: deps.clock.now(),
@@ -83,8 +83,10 @@ async function refresh(
     successor: { ...stored, sequence: id.sequence, digest: digestSecret(secret) },
     rememberUntil: lastExpiryOf(deps, stored),
     happening: tokenIssued(deps, client, claims, 'refresh_token'),
-  });
-  const [outcome, accessToken] = await Promise.all([claim, deps.keyRing.sign(claims)]);
+  };
+  const [outcome, accessToken] = await deps.takeTurn(client.agentId, () =>
+    Promise.all([deps.tokens.refresh(claim), deps.keyRing.sign(claims)]),
+  );
   if (outcome.status === 'reused') throw invalidGrant();
   return toTokenResponse(claims, accessToken, formatRefreshToken(outcome.refreshTokenId, secret));
 }
