@@ -27,6 +27,9 @@ export interface Config {
   isIntrospectionOpen: boolean;
   webhookTargets: 'any' | 'public';
   keyRotationDays: number;
+  /** 0 keeps entries for ever. */
+  auditDays: number;
+  trustedProxies: readonly string[];
   logLevel: string;
 }
 
@@ -123,6 +126,8 @@ function arrange(values: Values): Config {
     isIntrospectionOpen: values.SIGNET_INTROSPECTION_AUTH === 'open',
     webhookTargets: values.SIGNET_WEBHOOK_TARGETS ?? 'any',
     keyRotationDays: values.SIGNET_KEY_ROTATION_DAYS as number,
+    auditDays: values.SIGNET_AUDIT_DAYS as number,
+    trustedProxies: values.SIGNET_TRUSTED_PROXIES ?? [],
     logLevel: values.SIGNET_LOG_LEVEL as string,
   };
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { Administrators } from './admin/administrators.ts';
 import { generatePassword } from './admin/password.ts';
+import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
@@ -70,8 +71,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
-    const { masterKey, keyRing } = await openKeys(config, { database, clock });
-    const administrators = new Administrators({ database, clock, ids });
+    const { masterKey, audit, keyRing } = await openKeys(config, { database, clock });
+    const administrators = new Administrators({ database, clock, ids, audit });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
     const outbox = new Outbox({
@@ -90,7 +91,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     });
     const random = outside.random ?? Math.random;
     const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
-    const deliver = new DeliverWorker({ database, clock, queue, outbox, sender, makeAttempt, log });
+    const deliver = new DeliverWorker({ database, clock, queue, outbox, audit, sender, makeAttempt, log });
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
@@ -106,6 +107,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       log,
       metrics,
       masterKey,
+      audit,
       keyRing,
       administrators,
       outbox,
@@ -121,6 +123,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       refreshTokenSeconds: config.hasRefreshTokens ? config.refreshTokenSeconds : null,
       isIntrospectionOpen: config.isIntrospectionOpen,
       goodbye,
+      trustedProxies: config.trustedProxies,
     });
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
@@ -130,6 +133,13 @@ export async function createService(config: Config, outside: Outside = {}): Prom
         'webhook-upkeep',
         MINUTE_MILLISECONDS,
         inTurn(turns, 'webhook_upkeep', () => keepUp({ database, clock })),
+      ],
+      [
+        'forget-audit',
+        MINUTE_MILLISECONDS,
+        inTurn(turns, 'forget_audit', () =>
+          forgetOldEntries({ database, clock, key: audit.key, keptDays: config.auditDays }),
+        ),
       ],
       ['count-backlogs', 5000, () => recountBacklogs({ database, backlogs })],
     ];

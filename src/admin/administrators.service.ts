@@ -1,4 +1,7 @@
-import type { Clock } from '../clock.ts';
+import type { Actor } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { AuditAction, Change } from '../audit/entry.ts';
+import { type Clock, toTimestamp } from '../clock.ts';
 import { type Database, UniqueViolation } from '../db/database.ts';
 import { conflict, invalidRequest, notFound } from '../errors.ts';
 import type { Ids } from '../ids.ts';
@@ -17,6 +20,7 @@ interface Deps {
   database: Database;
   clock: Clock;
   ids: Ids;
+  audit: AuditLog;
 }
 
 interface Credentials {
@@ -24,10 +28,17 @@ interface Credentials {
   password: string;
 }
 
-export async function addAdministrator(deps: Deps, credentials: Credentials): Promise<Administrator> {
+export async function addAdministrator(
+  deps: Deps,
+  credentials: Credentials,
+  by: Actor,
+): Promise<Administrator> {
   const administrator = await newAdministrator(deps, credentials);
   await deps.database
-    .transaction((tx) => insertAdministrator(tx, administrator))
+    .transaction(async (tx) => {
+      await insertAdministrator(tx, administrator);
+      await deps.audit.record(tx, by, addition(administrator));
+    })
     .catch(refuseTaken(credentials.email));
   return administrator;
 }
@@ -36,30 +47,38 @@ export async function addAdministrator(deps: Deps, credentials: Credentials): Pr
 export async function addFirstAdministrator(
   deps: Deps,
   credentials: Credentials,
+  by: Actor,
 ): Promise<{ email: string; isNew: boolean }> {
   const administrator = await newAdministrator(deps, credentials);
   return deps.database.transaction(async (tx) => {
     const earlier = await findFirstAdministrator(tx);
     if (earlier !== null) return { email: earlier, isNew: false };
     await insertAdministrator(tx, administrator);
+    await deps.audit.record(tx, by, addition(administrator));
     return { email: administrator.email, isNew: true };
   });
 }
 
 /** The old password is worth nothing from the next request on. */
 export async function changePassword(
-  { database }: Pick<Deps, 'database'>,
+  { database, audit }: Pick<Deps, 'database' | 'audit'>,
   { email, password }: Credentials,
+  by: Actor,
 ): Promise<void> {
   const passwordHash = await hashPassword(checked(password));
-  const isKnown = await database.transaction((tx) => updatePasswordHash(tx, email, passwordHash));
-  if (!isKnown) throw unknownAdministrator(email);
+  await database.transaction(async (tx) => {
+    const administrator = await findAdministrator(tx, email);
+    if (administrator === null) throw unknownAdministrator(email);
+    await updatePasswordHash(tx, email, passwordHash);
+    await audit.record(tx, by, told('administrator.password_changed', administrator));
+  });
 }
 
 /** Never the last one: a service without administrators would make a new first one at its next start. */
 export async function removeAdministrator(
-  { database }: Pick<Deps, 'database'>,
+  { database, audit }: Pick<Deps, 'database' | 'audit'>,
   email: string,
+  by: Actor,
 ): Promise<Administrator> {
   return database.transaction(async (tx) => {
     const administrator = await findAdministrator(tx, email);
@@ -68,9 +87,25 @@ export async function removeAdministrator(
     if (all.length === 1)
       throw conflict(`${administrator.email} is the last administrator. Add another first.`);
     await deleteAdministrator(tx, administrator.id);
+    await audit.record(tx, by, {
+      ...told('administrator.removed', administrator),
+      before: audited(administrator),
+    });
     return administrator;
   });
 }
+
+const told = (action: AuditAction, { id, email }: Administrator): Change => ({
+  action,
+  target: { kind: 'administrator', id, name: email },
+});
+
+const addition = (administrator: Administrator): Change => ({
+  ...told('administrator.added', administrator),
+  after: audited(administrator),
+});
+
+const audited = ({ email, createdAt }: Administrator) => ({ email, created_at: toTimestamp(createdAt) });
 
 async function newAdministrator(
   { ids, clock }: Deps,

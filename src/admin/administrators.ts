@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { SERVICE } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import { temporarilyUnavailable } from '../errors.ts';
@@ -13,6 +15,7 @@ interface Deps {
   database: Database;
   clock: Clock;
   ids: Ids;
+  audit: AuditLog;
 }
 
 /** How long credentials that were right are taken as right without hashing again. */
@@ -53,7 +56,7 @@ export class Administrators {
   async ensureFirst(first: { email: string; password: string }): Promise<{ email: string; isNew: boolean }> {
     const existing = await findFirstAdministrator(this.#deps.database.reader);
     if (existing !== null) return { email: existing, isNew: false };
-    return addFirstAdministrator(this.#deps, first);
+    return addFirstAdministrator(this.#deps, first, SERVICE);
   }
 
   /** A password that changed, or an administrator who went, makes what is remembered worthless at once. */

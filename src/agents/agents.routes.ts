@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { type Actor, actorOf } from '../audit/actor.ts';
 import { toTimestamp } from '../clock.ts';
 import { invalidRequest, notFound } from '../errors.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
@@ -59,7 +60,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
       },
     },
-    async (request, reply) => reply.code(201).send(await create(deps, request.body)),
+    async (request, reply) => reply.code(201).send(await create(deps, request.body, actorOf(request))),
   );
 
   app.get(
@@ -109,7 +110,8 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 200: AgentAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request;
       const changes = {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.scopes !== undefined && { scopes: body.scopes }),
@@ -117,7 +119,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         ...(body.team_id !== undefined && { teamId: body.team_id }),
         ...(body.expires_in !== undefined && { expiresInSeconds: body.expires_in }),
       };
-      return { agent: toAgentView(await changeAgent(deps, params.id, changes, 'administrator')) };
+      return { agent: toAgentView(await changeAgent(deps, params.id, changes, actorOf(request))) };
     },
   );
 
@@ -138,7 +140,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         },
       },
     },
-    async ({ params, body }) => act(deps, params.id, body),
+    async (request) => act(deps, request.params.id, request.body, actorOf(request)),
   );
 
   app.delete(
@@ -153,16 +155,16 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeAgent(deps, params.id, 'administrator');
+    async (request, reply) => {
+      await removeAgent(deps, request.params.id, actorOf(request));
       return reply.code(204).send(null);
     },
   );
 };
 
 /** What `POST` answers, here and under an organization. */
-export async function create(deps: AgentsDeps, body: CreateBody) {
-  const { agent, clientSecret } = await createAgent(deps, toNewAgent(body));
+export async function create(deps: AgentsDeps, body: CreateBody, by: Actor) {
+  const { agent, clientSecret } = await createAgent(deps, toNewAgent(body), by);
   return { agent: toAgentView(agent), client_id: agent.clientId, client_secret: clientSecret };
 }
 
@@ -198,24 +200,26 @@ export async function list(deps: AgentsDeps, query: ListQuery) {
   return { agents: items.map(toAgentView), ...next };
 }
 
-async function act(deps: AgentsDeps, id: string, body: { action: string; grace_period_secs?: number }) {
+async function act(
+  deps: AgentsDeps,
+  id: string,
+  body: { action: string; grace_period_secs?: number },
+  by: Actor,
+) {
   if (body.action !== 'rotate' && body.grace_period_secs !== undefined) {
     throw invalidRequest('grace_period_secs: it goes with the action rotate.');
   }
   switch (body.action) {
     case 'rotate': {
-      const rotation = { gracePeriodSeconds: body.grace_period_secs ?? 0, actor: 'administrator' as const };
+      const rotation = { gracePeriodSeconds: body.grace_period_secs ?? 0, by };
       return toRotationView(await rotateSecret(deps, id, rotation));
     }
     case 'deactivate':
-      return done(
-        'The agent is deactivated.',
-        await changeAgent(deps, id, { isActive: false }, 'administrator'),
-      );
+      return done('The agent is deactivated.', await changeAgent(deps, id, { isActive: false }, by));
     case 'reactivate':
-      return done('The agent is active.', await changeAgent(deps, id, { isActive: true }, 'administrator'));
+      return done('The agent is active.', await changeAgent(deps, id, { isActive: true }, by));
     default:
-      return done('All tokens of the agent are revoked.', await revokeAllTokens(deps, id));
+      return done('All tokens of the agent are revoked.', await revokeAllTokens(deps, id, by));
   }
 }
 

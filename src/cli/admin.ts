@@ -2,6 +2,7 @@ import type { Administrator } from '../admin/administrator.ts';
 import { addAdministrator, changePassword, removeAdministrator } from '../admin/administrators.service.ts';
 import { listAdministrators } from '../admin/administrators.store.ts';
 import { toTimestamp } from '../clock.ts';
+import { withAudit } from './audited.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { choosePassword, type PasswordSource } from './password.ts';
@@ -16,8 +17,8 @@ interface Request {
 export async function addAdmin(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  const administrator = await withDatabase(config, (database) =>
-    addAdministrator({ ...deps, database }, { email, password }),
+  const administrator = await withAudit(config, deps.clock, ({ database, audit, by }) =>
+    addAdministrator({ ...deps, database, audit }, { email, password }, by),
   );
   return {
     text: `Added ${administrator.email}.\n${passwordLine(generated)}`,
@@ -29,7 +30,7 @@ export async function addAdmin(deps: CommandDeps, { email, source }: Request): P
 export async function changeAdminPassword(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  await withDatabase(config, (database) => changePassword({ database }, { email, password }));
+  await withAudit(config, deps.clock, ({ by, ...opened }) => changePassword(opened, { email, password }, by));
   return {
     text: `Changed the password of ${email}.\n${passwordLine(generated)}`,
     json: { email, ...passwordMember(generated) },
@@ -51,11 +52,11 @@ export async function listAdmins({ loadConfig }: Pick<CommandDeps, 'loadConfig'>
 
 /** Takes an administrator's access away, from the next request on. */
 export async function removeAdmin(
-  { loadConfig }: Pick<CommandDeps, 'loadConfig'>,
+  { loadConfig, clock }: Pick<CommandDeps, 'loadConfig' | 'clock'>,
   email: string,
 ): Promise<Outcome> {
-  const administrator = await withDatabase(loadConfig(), (database) =>
-    removeAdministrator({ database }, email),
+  const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
+    removeAdministrator(opened, email, by),
   );
   return { text: `Removed ${administrator.email}.\n`, json: { administrator: toView(administrator) } };
 }

@@ -121,6 +121,26 @@ export interface Tables {
     error: string | null;
     response_start: string | null;
   };
+  audit_entries: {
+    /** 1, 2, 3 and so on without a gap. */
+    position: number;
+    created_at: Milliseconds;
+    actor_kind: string;
+    actor_id: string | null;
+    actor_name: string;
+    action: string;
+    target_kind: string;
+    target_id: string;
+    target_name: string;
+    organization_id: string | null;
+    request_id: string | null;
+    address: string | null;
+    fields_before: string | null;
+    fields_after: string | null;
+    previous_hash: string;
+    hash: string;
+  };
+  audit_chain: { name: 'head' | 'anchor'; position: number; hash: string; seal: string };
 }
 
 /** Where queries are built and run: a reader, or the handle that a transaction is given. */

@@ -10,5 +10,6 @@ export function adminAuth(administrators: Administrators): onRequestAsyncHookHan
     if (credentials === null) throw unauthorized();
     const administrator = await administrators.authenticate(credentials.userId, credentials.password);
     if (administrator === null) throw unauthorized();
+    request.administrator = administrator;
   };
 }

@@ -9,6 +9,8 @@ import type { Administrators } from '../admin/administrators.ts';
 import { agentsRoutes } from '../agents/agents.routes.ts';
 import { meRoutes } from '../agents/me.routes.ts';
 import { organizationAgentsRoutes } from '../agents/organization-agents.routes.ts';
+import { auditRoutes } from '../audit/audit.routes.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Database } from '../db/database.ts';
 import type { MasterKey } from '../encryption.ts';
 import { invalidRequest, pathNotFound } from '../errors.ts';
@@ -38,6 +40,7 @@ export interface AppDeps extends OAuthDeps {
   database: Database;
   administrators: Administrators;
   masterKey: MasterKey;
+  audit: AuditLog;
   queue: QueueStore;
   makeAttempt: MakeAttempt;
   metrics: Metrics;
@@ -45,6 +48,7 @@ export interface AppDeps extends OAuthDeps {
   version: string;
   scopes: readonly string[];
   isIntrospectionOpen: boolean;
+  trustedProxies: readonly string[];
   goodbye: Goodbye;
 }
 
@@ -64,6 +68,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return503OnClosing: false,
     // Node would answer without a body; `refuseAmbiguity` answers as for any other error.
     http: { requireHostHeader: false },
+    trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => requestId(request.headers['x-request-id']) ?? deps.ids.newId('req'),
     clientErrorHandler: answerBrokenRequest,
@@ -74,6 +79,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setErrorHandler(errorHandler);
   app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
   readJsonBodies(app);
+  app.decorateRequest('administrator', null);
   app.decorateRequest('bearer', null);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(hardeningHeaders(request));
@@ -110,6 +116,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     await administrators.register(webhooksRoutes, deps);
     await administrators.register(deliveriesRoutes, deps);
     await administrators.register(keysRoutes, deps);
+    await administrators.register(auditRoutes, deps);
   });
 
   await app.register(async (agents) => {

@@ -28,6 +28,7 @@ export async function collectOpenapi(app: FastifyInstance, version: string): Pro
         { name: 'teams', description: 'Groups of agents within an organization' },
         { name: 'webhooks', description: 'Who is told of events' },
         { name: 'keys', description: 'The keys that sign tokens' },
+        { name: 'audit', description: 'Who did what to what' },
         { name: 'operations', description: 'Health and metrics' },
       ],
       components: {

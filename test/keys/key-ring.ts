@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { toConfig } from '../../src/config.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type MasterKey, toMasterKey } from '../../src/encryption.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
@@ -37,6 +38,7 @@ export async function openRing(): Promise<OpenRing> {
       database,
       clock,
       masterKey: key,
+      audit: new AuditLog({ clock, masterKey: key }),
       sign: createSigner(availableParallelism()),
       rotationMilliseconds: ROTATION,
       longestTokenMilliseconds: LONGEST_TOKEN,
