@@ -35,7 +35,7 @@ export async function addAdministrator(
 ): Promise<Administrator> {
   const administrator = await newAdministrator(deps, credentials);
   await deps.database
-    .transaction(async (tx) => {
+    .audited(async (tx) => {
       await insertAdministrator(tx, administrator);
       await deps.audit.record(tx, by, addition(administrator));
     })
@@ -50,7 +50,7 @@ export async function addFirstAdministrator(
   by: Actor,
 ): Promise<{ email: string; isNew: boolean }> {
   const administrator = await newAdministrator(deps, credentials);
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const earlier = await findFirstAdministrator(tx);
     if (earlier !== null) return { email: earlier, isNew: false };
     await insertAdministrator(tx, administrator);
@@ -66,7 +66,7 @@ export async function changePassword(
   by: Actor,
 ): Promise<void> {
   const passwordHash = await hashPassword(checked(password));
-  await database.transaction(async (tx) => {
+  await database.audited(async (tx) => {
     const administrator = await findAdministrator(tx, email);
     if (administrator === null) throw unknownAdministrator(email);
     await updatePasswordHash(tx, email, passwordHash);
@@ -80,7 +80,7 @@ export async function removeAdministrator(
   email: string,
   by: Actor,
 ): Promise<Administrator> {
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const administrator = await findAdministrator(tx, email);
     if (administrator === null) throw unknownAdministrator(email);
     const all = await listAdministrators(tx);

@@ -66,7 +66,7 @@ export async function createAgent(
     lastActivityAt: null,
     createdAt: now,
   };
-  await database.transaction(async (tx) => {
+  await database.audited(async (tx) => {
     await requireOrganization(tx, agent.organizationId);
     await requireTeam(tx, agent);
     await insertAgent(tx, agent);
@@ -83,7 +83,7 @@ export async function changeAgent(
   changes: AgentChanges,
   by: Actor,
 ): Promise<Agent> {
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const before = await requireAgent(tx, id);
     const after = applyChanges(before, changes, deps.clock.now());
     if (after.teamId !== before.teamId) await requireTeam(tx, after);
@@ -104,7 +104,7 @@ export async function changeAgent(
 
 /** Ends every token that the agent has; new ones can be got at once. */
 export async function revokeAllTokens(deps: AgentsDeps, id: string, by: Actor): Promise<Agent> {
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const before = await requireAgent(tx, id);
     const after = { ...before, tokenEpoch: before.tokenEpoch + 1 };
     await updateAgent(tx, after);
@@ -126,7 +126,7 @@ export async function rotateSecret(
 ): Promise<{ agent: Agent; clientSecret: ClientSecret; previousSecretsExpireAt: number }> {
   const { database, clock, ids, outbox, audit } = deps;
   const clientSecret = ids.newClientSecret();
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const agent = await requireAgent(tx, id);
     const now = clock.now();
     const previousSecretsExpireAt = now + gracePeriodSeconds * 1000;
@@ -149,7 +149,7 @@ export async function rotateSecret(
 }
 
 export async function removeAgent(deps: AgentsDeps, id: string, by: Actor): Promise<void> {
-  await deps.database.transaction(async (tx) => {
+  await deps.database.audited(async (tx) => {
     await deps.audit.record(tx, by, await removeAgentWithin(tx, deps, await requireAgent(tx, id), by));
   });
 }

@@ -158,6 +158,11 @@ export interface Database {
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /**
+   * The same for work that writes the audit log, where each entry follows on another one: such transactions take turns
+   * from their beginning, on all processes together, instead of throwing each other out at their end.
+   */
+  audited<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
    * The same for work that needs no picture of its own of what others do meanwhile, since each of its statements is
    * right by itself: claims, settlements, batches. It never waits for others in vain. Where transactions take turns
    * anyway there is no difference.

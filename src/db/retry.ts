@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from './database.ts';
 import { CommitUnknown, isConflict, isConnectionLost, NoConnection } from './postgres-errors.ts';
 
 const MOST_CONFLICTS = 10;
@@ -26,6 +27,18 @@ export class Retries {
         return withoutConflicts(unbroken, deadline);
       });
     }
+  }
+
+  /**
+   * For what would always meet others of its kind: it waits in the lane from the start. It holds no connection there, so
+   * that a crowd of these leaves the others to those who do not wait for them.
+   */
+  async runInLane<T>(attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + LONGEST_MILLISECONDS;
+    return this.#inLane(() => {
+      if (performance.now() > deadline) throw new DatabaseUnavailable('There was no turn in time.');
+      return withoutConflicts(() => withoutBreaks(attempt, deadline), deadline);
+    });
   }
 
   #inLane<T>(run: () => Promise<T>): Promise<T> {

@@ -138,7 +138,7 @@ export class KeyRing {
   async #rotateNow(kid: string | null, by: Actor): Promise<void> {
     const { database, clock, longestTokenMilliseconds, audit } = this.#deps;
     const next = await this.#newKey('next');
-    await database.transaction(async (tx) => {
+    await database.audited(async (tx) => {
       const before = await listKeys(tx);
       if (kid !== null && activeKey(before).kid !== kid) return;
       const now = clock.now();

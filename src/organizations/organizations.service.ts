@@ -42,7 +42,7 @@ export async function createOrganization(
     createdAt: deps.clock.now(),
   };
   try {
-    await deps.database.transaction(async (tx) => {
+    await deps.database.audited(async (tx) => {
       await insertOrganization(tx, organization);
       const created = { action: 'organization.created', ...placeOf(organization) } as const;
       await deps.audit.record(tx, by, { ...created, after: audited(organization) });
@@ -60,7 +60,7 @@ export async function changeOrganization(
   changes: OrganizationChanges,
   by: Actor,
 ): Promise<Organization> {
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const before = await requireOrganization(tx, id);
     const after = { ...before, ...changes };
     await updateOrganization(tx, after);
@@ -78,7 +78,7 @@ const ROWS_PER_STEP = 200;
  */
 export async function removeOrganization(deps: Deps, id: string, by: Actor): Promise<void> {
   let isDone = false;
-  while (!isDone) isDone = await deps.database.transaction((tx) => removeSome(deps, tx, { id, by }));
+  while (!isDone) isDone = await deps.database.audited((tx) => removeSome(deps, tx, { id, by }));
 }
 
 async function removeSome(deps: Deps, tx: Queries, { id, by }: { id: string; by: Actor }): Promise<boolean> {

@@ -23,7 +23,7 @@ export async function createTeam(
   by: Actor,
 ): Promise<Team> {
   const team: Team = { id: deps.ids.newId('team'), ...input, createdAt: deps.clock.now() };
-  await deps.database.transaction(async (tx) => {
+  await deps.database.audited(async (tx) => {
     await requireOrganization(tx, team.organizationId);
     await insertTeam(tx, team);
     await deps.audit.record(tx, by, teamCreation(team));
@@ -37,7 +37,7 @@ export async function changeTeam(
   changes: Partial<Pick<Team, 'name' | 'description'>>,
   by: Actor,
 ): Promise<Team> {
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const before = await requireTeam(tx, key);
     const after = { ...before, ...changes };
     await updateTeam(tx, after);
@@ -48,7 +48,7 @@ export async function changeTeam(
 
 /** Its agents stay in the organization. */
 export async function removeTeam(deps: TeamsDeps, key: TeamKey, by: Actor): Promise<void> {
-  await deps.database.transaction(async (tx) => {
+  await deps.database.audited(async (tx) => {
     const team = await requireTeam(tx, key);
     await detachFromTeam(tx, key.id);
     await deleteTeam(tx, key.id);

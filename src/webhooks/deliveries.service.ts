@@ -33,7 +33,7 @@ export async function testWebhook(
   { type, by }: { type: EventType; by: Actor },
 ): Promise<TestOutcome> {
   const { database, queue, outbox, audit } = deps;
-  const { webhook, event, delivery } = await database.transaction(async (tx) => {
+  const { webhook, event, delivery } = await database.audited(async (tx) => {
     const found = await requireWebhook(tx, webhookId);
     const test = newTest(deps, found, type);
     await queue.publish(tx, test.event, [test.delivery]);
@@ -61,7 +61,7 @@ export async function redeliver(
   by: Actor,
 ): Promise<Delivery> {
   const { database, clock, ids, outbox, audit } = deps;
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const webhook = await requireWebhook(tx, key.webhookId);
     const ended = await requireDelivery(tx, key);
     if (ended.nextAttemptAt !== null)

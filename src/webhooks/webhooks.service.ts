@@ -44,7 +44,7 @@ export async function createWebhook(
     deactivatedAt: null,
     createdAt: clock.now(),
   };
-  await database.transaction(async (tx) => {
+  await database.audited(async (tx) => {
     // Published first: the new webhook hears of others, not of itself.
     await outbox.publish(tx, 'webhook.created', subjectOf(webhook));
     await insertWebhook(tx, webhook);
@@ -65,7 +65,7 @@ export async function changeWebhook(
   by: Actor,
 ): Promise<Webhook> {
   const { database, outbox, clock, audit } = deps;
-  const webhook = await database.transaction(async (tx) => {
+  const webhook = await database.audited(async (tx) => {
     const before = await requireWebhook(tx, id);
     const after = { ...before, ...changes, ...activity(before, changes, clock.now()) };
     await updateWebhook(tx, after);
@@ -85,7 +85,7 @@ export async function changeWebhook(
 
 export async function removeWebhook(deps: WebhooksDeps, id: string, by: Actor): Promise<void> {
   const { database, outbox, clock, audit } = deps;
-  await database.transaction(async (tx) => {
+  await database.audited(async (tx) => {
     const webhook = await requireWebhook(tx, id);
     await markDeleted(tx, id, clock.now());
     await outbox.publish(tx, 'webhook.deleted', subjectOf(webhook));
@@ -108,7 +108,7 @@ export async function rotateWebhookSecret(
 ): Promise<{ secret: string; previousSecretExpiresAt: number }> {
   const { database, clock, ids, masterKey, audit } = deps;
   const secret = ids.newWebhookSecret();
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const webhook = await requireWebhook(tx, id);
     const expiresAt = clock.now() + OVERLAP_MILLISECONDS;
     await updateWebhook(tx, {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { toConfig } from '../../src/config.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
+import { toConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type MasterKey, toMasterKey } from '../../src/encryption.ts';
 import { KeyRing } from '../../src/keys/key-ring.ts';
