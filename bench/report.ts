@@ -44,6 +44,10 @@ export function createReport(
   };
 }
 
+/** The machine and the hour, which absolute figures are of. */
+export const machineLine = (): string =>
+  `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 1e9)} GB, Node ${process.versions.node}, ${new Date().toISOString()}.`;
+
 /** Replaces what was measured last. */
 export function writeReport(folder: string, report: Report): void {
   mkdirSync(folder, { recursive: true });
@@ -73,7 +77,7 @@ export function toMarkdown({ takenAt, machine, versions, options, sections }: Re
   ].join('\n');
 }
 
-const toTable = (measures: readonly Measure[]): string[] => [
+export const toTable = (measures: readonly Measure[]): string[] => [
   '| what | median | quartiles | least | most | aim |',
   '|---|---:|---:|---:|---:|---:|',
   ...measures.map(toRow),

@@ -34,3 +34,29 @@ export function readResidentMegabytes(pid: number): number | null {
   const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return (Number(kibibytes) * 1024) / 1e6;
 }
+
+/** CPU time in microseconds of a process and of those that it has started, by their identifiers. */
+export function readTreeUsage(parent: number | undefined): Map<number, number> {
+  if (parent === undefined || process.platform !== 'linux') return new Map();
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
+  return new Map([parent, ...children.map(Number)].map((pid) => [pid, usageOfLiving(pid)]));
+}
+
+/** What those that still run have used since. */
+export const treeUsageSince = (before: Map<number, number>, after: Map<number, number>): number =>
+  [...after].reduce((sum, [pid, used]) => sum + used - (before.get(pid) ?? 0), 0);
+
+function parentOf(pid: string): number | null {
+  return readIfThere(() => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]));
+}
+
+const usageOfLiving = (pid: number): number => readIfThere(() => readUsage(pid)?.all ?? 0) ?? 0;
+
+/** A process may end while its files are read. */
+function readIfThere<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

@@ -7,6 +7,7 @@ import type { Database } from './db/database.ts';
 import type { MasterKey } from './encryption.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { createSigner } from './keys/signer.ts';
+import { type GenerateKey, generateSigningKey } from './keys/signing-key.ts';
 import { openMasterKey } from './master-key.ts';
 import { LONGEST_TOKEN_SECONDS } from './organizations/organization.ts';
 
@@ -34,7 +35,7 @@ export async function openAudit(
 /** The same, and the ring of signing keys that the master key opens. */
 export async function openKeys(
   config: Config,
-  { database, clock }: Opened,
+  { database, clock, generateKey = generateSigningKey }: Opened & { generateKey?: GenerateKey | undefined },
 ): Promise<{ masterKey: MasterKey; audit: AuditLog; keyRing: KeyRing }> {
   const { masterKey, audit } = await openAudit(config, { database, clock });
   const keyRing = new KeyRing({
@@ -43,6 +44,7 @@ export async function openKeys(
     masterKey,
     audit,
     sign: createSigner(signaturesAtOnce(config.processes)),
+    generateKey,
     rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
     longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
   });

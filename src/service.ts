@@ -10,6 +10,7 @@ import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { Goodbye } from './http/goodbye.ts';
 import { createIds, type Ids } from './ids.ts';
+import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
@@ -46,6 +47,7 @@ interface Outside {
   clock?: Clock;
   ids?: Ids;
   log?: Logger;
+  generateKey?: GenerateKey;
   /** From 0 up to 1; spreads retries. */
   random?: () => number;
   /** The metrics of all processes of this instance, where there are several. */
@@ -71,7 +73,11 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
-    const { masterKey, audit, keyRing } = await openKeys(config, { database, clock });
+    const { masterKey, audit, keyRing } = await openKeys(config, {
+      database,
+      clock,
+      generateKey: outside.generateKey,
+    });
     const administrators = new Administrators({ database, clock, ids, audit });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
@@ -80,7 +86,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ids,
       store: queue,
       subscriptions,
-      shared: isShared ? database : null,
+      database,
+      isShared,
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
@@ -114,7 +121,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       queue,
       makeAttempt,
       version,
-      tokens: coalesceTokens(tokensStore),
+      tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,

@@ -34,9 +34,12 @@ export interface TestDatabase {
   remove(): Promise<void>;
 }
 
-/** A new and empty one, of the kind that is tested now; where it is a file, `signet.db` in the folder. */
-export async function createTestDatabase(folder: string): Promise<TestDatabase> {
-  return current === 'SQLite' ? sqliteIn(folder) : createPostgres();
+/**
+ * A new one, of the kind that is tested now. Where it is a file, that is `signet.db` in the folder, which whoever uses
+ * it first makes; on the server it has its tables, unless it shall be empty.
+ */
+export async function createTestDatabase(folder: string, { isEmpty = false } = {}): Promise<TestDatabase> {
+  return current === 'SQLite' ? sqliteIn(folder) : createPostgres({ isEmpty });
 }
 
 function sqliteIn(folder: string): TestDatabase {

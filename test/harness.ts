@@ -7,6 +7,7 @@ import { createService } from '../src/service.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
 import { createOpenapiCheck, type OpenapiDocument } from './openapi-check.ts';
+import { storedSigningKey } from './signing-keys.ts';
 
 export const ADMIN = { email: 'admin@signet.test', password: 'correct-horse-battery' };
 
@@ -88,7 +89,12 @@ export async function startService({
     ...env,
   };
   const open = async () => {
-    const service = await createService(toConfig(settings), { clock, ids: createIds(clock), log });
+    const service = await createService(toConfig(settings), {
+      clock,
+      ids: createIds(clock),
+      log,
+      generateKey: storedSigningKey,
+    });
     await service.start();
     return service;
   };

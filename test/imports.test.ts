@@ -35,8 +35,8 @@ test('the environment is read in one place', () => {
 });
 
 for (const [database, allowed] of [
-  ['sqlite', ['src/cli/backup.ts', 'src/cli/database.ts']],
-  // The last two know what an opening needs to be told, and which URLs can be kept.
+  ['sqlite', ['src/cli/backup.ts', 'src/cli/database.ts', 'src/open-database.ts']],
+  // The settings know which URLs can be kept.
   ['postgres', ['src/cli/database.ts', 'src/open-database.ts', 'src/settings.ts']],
 ] as const) {
   test(`${database} is known to src/db, the stores of the hot paths and what opens it alone`, () => {
@@ -61,7 +61,7 @@ test('one half of a hot-path port never knows the other', () => {
 
 function importsOf(file: string): string[] {
   const source = readFileSync(file, 'utf8');
-  return [...source.matchAll(/from '(\.[^']+)'/g)]
+  return [...source.matchAll(/(?:from |import\()'(\.[^']+)'/g)]
     .map((match) => normalize(join(dirname(file), match[1] ?? '')))
     .filter((path) => path.startsWith('src/'));
 }

@@ -21,12 +21,13 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
 
 /**
  * The conformance suite runs on each database by itself; the commands of the documentation, instances, several
- * processes and outages are for one; and the browser that looks at the page of operations unpacks itself once in a
- * process.
+ * processes and outages are for one; the browser that looks at the page of operations unpacks itself once in a process;
+ * and only a SQLite file is backed up.
  */
 function hasItsOwnWay(path: string): boolean {
   const folders = ['db', 'docs', 'instances', 'outage', 'processes'];
-  return folders.includes(basename(dirname(path))) || basename(path) === 'docs-page.test.ts';
+  const files = ['docs-page.test.ts', 'backup.test.ts'];
+  return folders.includes(basename(dirname(path))) || files.includes(basename(path));
 }
 
 function startsServices(path: string, seen = new Set<string>()): boolean {

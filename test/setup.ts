@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { storeSigningKeys } from './signing-keys.ts';
 
 /**
  * Runs once, before and after all test files (`--test-global-setup`): chooses the databases, and starts one PostgreSQL
@@ -25,6 +26,7 @@ export async function globalSetup(): Promise<void> {
   process.env['TEST_DATABASES'] = kinds.join(',');
   // Each of the many processes would otherwise strip and compile the same files again: half of what its start costs.
   process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'node');
+  storeSigningKeys();
   if (kinds.includes('PostgreSQL')) process.env['TEST_POSTGRES_URL'] = await startCluster();
 }
 

@@ -2,8 +2,6 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { allMigrations, migrate, pendingMigrations } from '../db/migrate.ts';
-import { connectPostgres } from '../db/postgres.ts';
-import { migrateServer } from '../db/postgres-open.ts';
 import { SqliteDatabase } from '../db/sqlite.ts';
 import { CommandFailure } from './failure.ts';
 
@@ -28,7 +26,10 @@ export async function findPending(config: Config): Promise<string[]> {
 
 /** Makes the database where there is none, and answers what it applied. Nobody may use it meanwhile. */
 export async function applyMigrations({ database: place }: Config): Promise<string[]> {
-  if (place.kind === 'postgres') return migrateServer(place);
+  if (place.kind === 'postgres') {
+    const { migrateServer } = await import('../db/postgres-open.ts');
+    return migrateServer(place);
+  }
   return withOpened(new SqliteDatabase(place.path), (database) => database.transaction(migrate));
 }
 
@@ -41,7 +42,10 @@ export function existingSqliteFile(path: string): string {
 }
 
 async function openBeside({ database }: Config): Promise<Database> {
-  if (database.kind === 'postgres') return connectPostgres(database);
+  if (database.kind === 'postgres') {
+    const { connectPostgres } = await import('../db/postgres.ts');
+    return connectPostgres(database);
+  }
   return new SqliteDatabase(existingSqliteFile(database.path), () => {}, 'beside');
 }
 

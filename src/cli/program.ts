@@ -3,18 +3,18 @@ import { EMAIL_PATTERN } from '../admin/administrator.ts';
 import type { Link } from '../audit/chain.ts';
 import { version } from '../version.ts';
 import type { CommandDeps, Outcome } from './command.ts';
-import { copy } from './copy.ts';
 import { exitCodes, toFailure } from './failure.ts';
 import type { PasswordSource } from './password.ts';
-import { serve } from './serve.ts';
 
 /** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
 const load = {
   admin: () => import('./admin.ts'),
   audit: () => import('./audit.ts'),
   backup: () => import('./backup.ts'),
+  copy: () => import('./copy.ts'),
   keys: () => import('./keys.ts'),
   migrate: () => import('./migrate.ts'),
+  serve: () => import('./serve.ts'),
 };
 
 const epilogue = `
@@ -62,7 +62,7 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
   program
     .command('serve')
     .description('Run the service until SIGTERM or SIGINT.')
-    .action(() => serve(deps));
+    .action(() => load.serve().then(({ serve }) => serve(deps)));
   program
     .command('migrate')
     .description('Bring the tables of the database up to this version; serve does it too.')
@@ -101,7 +101,11 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     .argument('<to>', 'path, sqlite:PATH or postgres://…; made, or given its tables, where that is needed')
     .addOption(json())
     .action((from: string, to: string, options: { json?: true }) =>
-      report(deps, options, copy(deps, { from, to })),
+      report(
+        deps,
+        options,
+        load.copy().then(({ copy }) => copy(deps, { from, to })),
+      ),
     );
 }
 

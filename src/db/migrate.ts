@@ -2,6 +2,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import * as initial from '../../migrations/0001_initial.ts';
 import * as deliveryEngine from '../../migrations/0002_delivery_engine.ts';
 import * as auditLog from '../../migrations/0003_audit_log.ts';
+import * as growth from '../../migrations/0005_growth.ts';
 import { DatabaseUnusable, type Queries } from './database.ts';
 
 /** In order; a name that was once released never changes. */
@@ -9,6 +10,7 @@ const migrations: Record<string, Migration> = {
   '0001_initial': initial,
   '0002_delivery_engine': deliveryEngine,
   '0003_audit_log': auditLog,
+  '0005_growth': growth,
 };
 
 const MIGRATION_TABLE = 'schema_migrations';

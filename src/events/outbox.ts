@@ -15,6 +15,7 @@ export interface NewEvent {
 /** An event on its way to one webhook. Times are milliseconds since the Unix epoch. */
 export interface NewDelivery {
   id: string;
+  event: NewEvent;
   webhookId: string;
   status: 'pending' | 'failed';
   attempts: number;
@@ -25,9 +26,12 @@ export interface NewDelivery {
 }
 
 export interface OutboxStore {
-  /** Writes an event and its deliveries. */
-  publish(tx: Queries, event: NewEvent, deliveries: readonly NewDelivery[]): Promise<void>;
+  /** Writes events and the deliveries of them. */
+  publish(tx: Queries, events: readonly NewEvent[], deliveries: readonly NewDelivery[]): Promise<void>;
 }
+
+/** Something that happened, before anybody is told of it. */
+export type Happening = { [Type in EventType]: { type: Type; data: EventData[Type] } }[EventType];
 
 /** A webhook as far as events are concerned. */
 export interface Subscription {
@@ -49,8 +53,9 @@ interface Deps {
   ids: Ids;
   store: OutboxStore;
   subscriptions: SubscriptionsStore;
-  /** Where other processes change webhooks too, the database to look at; null where this one is alone. */
-  shared: Pick<Database, 'reader'> | null;
+  database: Database;
+  /** Whether other processes change webhooks too. */
+  isShared: boolean;
   /** Whether so much waits for a webhook that no more may wait. */
   hasFullBacklog(webhookId: string): boolean;
 }
@@ -65,12 +70,17 @@ export class Outbox {
   #version = 0;
   readonly #news = new WeakSet<Queries>();
   readonly #look: (asked: null) => Promise<null>;
+  readonly #announce: (happening: Happening) => Promise<null>;
 
   constructor(deps: Deps) {
     this.#deps = deps;
     this.#look = coalesce(async (asked: readonly null[]) => {
       await this.#catchUp();
       return asked;
+    });
+    this.#announce = coalesce(async (happenings: readonly Happening[]) => {
+      await deps.database.readCommitted((tx) => this.publishAll(tx, happenings));
+      return happenings.map(() => null);
     });
   }
 
@@ -88,7 +98,7 @@ export class Outbox {
    * Costs a look at the database for all that ask at once, and nothing where no other process is.
    */
   async refresh(): Promise<void> {
-    if (this.#deps.shared !== null) await this.#look(null);
+    if (this.#deps.isShared) await this.#look(null);
   }
 
   /** One look into memory: what nobody wants costs a token nothing. */
@@ -103,15 +113,33 @@ export class Outbox {
     data: EventData[Type],
     options: { except?: string } = {},
   ): Promise<void> {
+    await this.publishAll(tx, [{ type, data } as Happening], options);
+  }
+
+  /** Several that belong to one transaction cost one look at the webhooks. */
+  async publishAll(
+    tx: Queries,
+    happenings: readonly Happening[],
+    { except }: { except?: string } = {},
+  ): Promise<void> {
     const standing = await this.#deps.subscriptions.loadSubscriptions(tx);
-    const subscribers = standing.filter(
-      (subscription) => subscription.subscribesTo(type) && subscription.webhookId !== options.except,
-    );
-    if (subscribers.length === 0) return;
-    const event = this.#newEvent(type, data);
-    const deliveries = subscribers.map((subscription) => this.#newDelivery(event, subscription));
-    await this.#deps.store.publish(tx, event, deliveries);
+    const deliveries = happenings.flatMap((happening) => {
+      const subscribers = standing.filter(
+        ({ webhookId, subscribesTo }) => webhookId !== except && subscribesTo(happening.type),
+      );
+      if (subscribers.length === 0) return [];
+      const event = this.#newEvent(happening);
+      return subscribers.map((subscription) => this.#newDelivery(event, subscription));
+    });
+    if (deliveries.length === 0) return;
+    const events = [...new Set(deliveries.map(({ event }) => event))];
+    await this.#deps.store.publish(tx, events, deliveries);
     this.noteNews(tx);
+  }
+
+  /** For what changes nothing and so has no transaction of its own; what happens at once shares one. */
+  async announce(happening: Happening): Promise<void> {
+    await this.#announce(happening);
   }
 
   /** To be called in a transaction that writes a delivery by itself. */
@@ -125,29 +153,29 @@ export class Outbox {
   }
 
   async #catchUp(): Promise<void> {
-    const { shared, subscriptions } = this.#deps;
-    if (shared === null) return;
-    const version = await subscriptions.loadSubscriptionsVersion(shared.reader);
-    if (version !== this.#version) await this.reload(shared.reader);
+    const { database, subscriptions } = this.#deps;
+    const version = await subscriptions.loadSubscriptionsVersion(database.reader);
+    if (version !== this.#version) await this.reload(database.reader);
   }
 
-  #newEvent<Type extends EventType>(type: Type, data: EventData[Type]): NewEvent {
+  #newEvent({ type, data }: Happening): NewEvent {
     const id = this.#deps.ids.newId('evt');
     const createdAt = this.#deps.clock.now();
     const payload = JSON.stringify({ id, type, timestamp: toTimestamp(createdAt), data });
     return { id, type, payload, createdAt };
   }
 
-  #newDelivery({ createdAt }: NewEvent, { webhookId, maxAttempts }: Subscription): NewDelivery {
+  #newDelivery(event: NewEvent, { webhookId, maxAttempts }: Subscription): NewDelivery {
     const isFull = this.#deps.hasFullBacklog(webhookId);
     return {
       id: this.#deps.ids.newId('delivery'),
+      event,
       webhookId,
       status: isFull ? 'failed' : 'pending',
       attempts: 0,
       maxAttempts,
       lastAttemptAt: null,
-      nextAttemptAt: createdAt,
+      nextAttemptAt: event.createdAt,
       failureReason: isFull ? 'backlog_full' : null,
     };
   }

@@ -7,7 +7,7 @@ import { coalesce } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
 import { type MasterKey, seal, unseal } from '../encryption.ts';
 import { activateNextKey, insertKey, listKeys, removeRetiredKeys, retireActiveKey } from './keys.store.ts';
-import { generateSigningKey, type PublicJwk, type SigningKey, toPublicKey } from './signing-key.ts';
+import { type GenerateKey, type PublicJwk, type SigningKey, toPublicKey } from './signing-key.ts';
 
 interface Deps {
   database: Database;
@@ -15,6 +15,7 @@ interface Deps {
   masterKey: MasterKey;
   audit: AuditLog;
   sign: (data: Buffer, key: KeyObject) => Promise<Buffer>;
+  generateKey: GenerateKey;
   /** How long a key signs before the next takes over, in milliseconds. */
   rotationMilliseconds: number;
   /** No token of any organization lives longer; a retired key is published for as long. */
@@ -161,7 +162,7 @@ export class KeyRing {
   }
 
   async #newKey(status: 'active' | 'next'): Promise<SigningKey> {
-    const { publicJwk, privateKey } = await generateSigningKey();
+    const { publicJwk, privateKey } = await this.#deps.generateKey();
     const now = this.#deps.clock.now();
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     return {

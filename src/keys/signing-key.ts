@@ -30,11 +30,18 @@ export interface SigningKey {
   removeAt: number | null;
 }
 
+/** A key that nobody else has. Making one takes tens of milliseconds. */
+export type GenerateKey = () => Promise<{ publicJwk: PublicJwk; privateKey: KeyObject }>;
+
 const generate = promisify(generateKeyPair);
 
-export async function generateSigningKey(): Promise<{ publicJwk: PublicJwk; privateKey: KeyObject }> {
-  const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048, publicExponent: 0x10001 });
-  const { n, e } = publicKey.export({ format: 'jwk' }) as { n: string; e: string };
+export const generateSigningKey: GenerateKey = async () => {
+  const { privateKey } = await generate('rsa', { modulusLength: 2048, publicExponent: 0x10001 });
+  return withPublicJwk(privateKey);
+};
+
+export async function withPublicJwk(privateKey: KeyObject): ReturnType<GenerateKey> {
+  const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' }) as { n: string; e: string };
   // RFC 7638: the thumbprint names the key by what it is.
   const kid = await calculateJwkThumbprint({ kty: 'RSA', n, e });
   return { publicJwk: { kty: 'RSA', kid, use: 'sig', alg: 'RS256', n, e }, privateKey };

@@ -6,7 +6,7 @@ import {
   newClaims,
   type OAuthDeps,
   type TokenResponse,
-  tokenIssuedEvent,
+  tokenIssued,
   toTokenResponse,
 } from './issue-tokens.ts';
 import { formatRefreshToken } from './refresh-token-format.ts';
@@ -38,7 +38,7 @@ export async function clientCredentials(
     now,
     usedSecretId: (secret.lastUsedAt ?? 0) <= now - USE_STEP_MILLISECONDS ? secret.id : null,
     refreshToken: refresh?.row ?? null,
-    publish: tokenIssuedEvent(deps, client, claims, 'client_credentials'),
+    happening: tokenIssued(deps, client, claims, 'client_credentials'),
   };
   // The signature is made while the store commits; neither needs the other.
   const [issued, accessToken] = await Promise.all([deps.tokens.issue(grant), deps.keyRing.sign(claims)]);

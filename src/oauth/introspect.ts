@@ -2,7 +2,7 @@ import { isUsable } from '../agents/agent.ts';
 import { subjectOf } from '../agents/agents.service.ts';
 import { formatScope, narrowScopes, splitScope } from '../agents/scope.ts';
 import { toSeconds } from '../clock.ts';
-import type { Database } from '../db/database.ts';
+import type { Happening } from '../events/outbox.ts';
 import { type AccessTokenClaims, formatTokenId, parseTokenId } from './access-token.ts';
 import type { OAuthDeps } from './issue-tokens.ts';
 import { findRefreshToken, refreshTokenState } from './refresh-token.ts';
@@ -98,31 +98,25 @@ export function toIntrospectionResponse(deps: OAuthDeps, inspection: Inspection)
 }
 
 /** An introspection is an event of its own, where somebody subscribes to it. */
-export async function publishInspection(
-  deps: OAuthDeps & { database: Database },
-  inspection: Inspection,
-): Promise<void> {
-  const { outbox, database } = deps;
-  if (inspection.isActive) {
-    if (!outbox.hasSubscriber('token.validation_success')) return;
-    const { agent, token, tokenType } = inspection;
-    await database.readCommitted((tx) =>
-      outbox.publish(tx, 'token.validation_success', {
-        ...subjectOf({ ...agent, id: agent.agentId }),
-        token_type: tokenType === 'Bearer' ? 'access_token' : 'refresh_token',
-        token_id: token.id,
-        scope: formatScope(token.scopes),
-      }),
-    );
-    return;
+export async function announceInspection({ outbox }: OAuthDeps, inspection: Inspection): Promise<void> {
+  const happening = happeningOf(inspection);
+  if (outbox.hasSubscriber(happening.type)) await outbox.announce(happening);
+}
+
+function happeningOf(inspection: Inspection): Happening {
+  if (!inspection.isActive) {
+    const { agent, reason, tokenId } = inspection;
+    const subject = agent === null ? {} : subjectOf({ ...agent, id: agent.agentId });
+    return { type: 'token.validation_failed', data: { ...subject, reason, token_id: tokenId } };
   }
-  if (!outbox.hasSubscriber('token.validation_failed')) return;
-  const { agent, reason, tokenId } = inspection;
-  await database.readCommitted((tx) =>
-    outbox.publish(tx, 'token.validation_failed', {
-      ...(agent !== null && subjectOf({ ...agent, id: agent.agentId })),
-      reason,
-      token_id: tokenId,
-    }),
-  );
+  const { agent, token, tokenType } = inspection;
+  return {
+    type: 'token.validation_success',
+    data: {
+      ...subjectOf({ ...agent, id: agent.agentId }),
+      token_type: tokenType === 'Bearer' ? 'access_token' : 'refresh_token',
+      token_id: token.id,
+      scope: formatScope(token.scopes),
+    },
+  };
 }

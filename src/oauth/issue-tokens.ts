@@ -1,9 +1,8 @@
 import { subjectOf } from '../agents/agents.service.ts';
 import { formatScope } from '../agents/scope.ts';
 import { type Clock, toSeconds, toTimestamp } from '../clock.ts';
-import type { Queries } from '../db/database.ts';
 import type { EventData } from '../events/event.ts';
-import type { Outbox } from '../events/outbox.ts';
+import type { Happening, Outbox } from '../events/outbox.ts';
 import type { Ids } from '../ids.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import {
@@ -73,22 +72,24 @@ export const toTokenResponse = (
   ...(refreshToken !== null && { refresh_token: refreshToken }),
 });
 
-/** What writes the event of a token in the transaction that stores it; null where nobody would hear it. */
-export function tokenIssuedEvent(
+/** What is to be told of a token with the transaction that stores it; null where nobody would hear it. */
+export function tokenIssued(
   { outbox }: OAuthDeps,
   client: Client,
   claims: AccessTokenClaims,
   grantType: EventData['token.issued']['grant_type'],
-): ((tx: Queries) => Promise<void>) | null {
+): Happening | null {
   if (!outbox.hasSubscriber('token.issued')) return null;
-  return (tx) =>
-    outbox.publish(tx, 'token.issued', {
+  return {
+    type: 'token.issued',
+    data: {
       ...subjectOf({ ...client, id: client.agentId }),
       grant_type: grantType,
       token_id: claims.jti,
       scope: claims.scope,
       expires_at: toTimestamp(claims.exp * 1000),
-    });
+    },
+  };
 }
 
 /** A token outlives neither what its organization allows nor its agent. */

@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import { BODY_ERRORS, errorResponses } from '../schema.ts';
 import { type AuthenticationInput, authenticateCaller } from './client-authentication.ts';
 import { clientCredentials } from './client-credentials.ts';
-import { inspectToken, publishInspection, toIntrospectionResponse } from './introspect.ts';
+import { announceInspection, inspectToken, toIntrospectionResponse } from './introspect.ts';
 import type { OAuthDeps } from './issue-tokens.ts';
 import {
   IntrospectAnswer,
@@ -117,7 +117,7 @@ export const oauthRoutes: FastifyPluginAsyncTypebox<RoutesDeps> = async (app, de
           inspectToken(deps, request.body.token),
           deps.outbox.refresh(),
         ]);
-        await publishInspection(deps, inspection);
+        await announceInspection(deps, inspection);
         return toIntrospectionResponse(deps, inspection);
       });
     },

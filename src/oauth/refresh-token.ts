@@ -8,7 +8,7 @@ import {
   newClaims,
   type OAuthDeps,
   type TokenResponse,
-  tokenIssuedEvent,
+  tokenIssued,
   toTokenResponse,
 } from './issue-tokens.ts';
 import { formatRefreshToken, parseRefreshToken } from './refresh-token-format.ts';
@@ -82,7 +82,7 @@ async function refresh(
     // The successor keeps the scopes and the end of the grant, whatever this request asked for.
     successor: { ...stored, sequence: id.sequence, digest: digestSecret(secret) },
     rememberUntil: lastExpiryOf(deps, stored),
-    publish: tokenIssuedEvent(deps, client, claims, 'refresh_token'),
+    happening: tokenIssued(deps, client, claims, 'refresh_token'),
   });
   const [outcome, accessToken] = await Promise.all([claim, deps.keyRing.sign(claims)]);
   if (outcome.status === 'reused') throw invalidGrant();

@@ -1,8 +1,8 @@
 import { formatScope } from '../agents/scope.ts';
-import type { Queries } from '../db/database.ts';
 import type { PostgresDatabase } from '../db/postgres.ts';
 import type { Value } from '../db/postgres-connection.ts';
 import { columns, runStatement } from '../db/postgres-statement.ts';
+import type { Happening } from '../events/outbox.ts';
 import {
   CLAIM,
   FIND_CLIENTS,
@@ -13,6 +13,7 @@ import {
 } from './tokens.sql.postgres.ts';
 import {
   type ClientRow,
+  happeningsOf,
   type RefreshTokenRow,
   type SecretRow,
   toClient,
@@ -25,6 +26,7 @@ import type {
   IssuedGrant,
   NewGrant,
   NewRefreshToken,
+  PublishAll,
   RefreshClaim,
   RefreshOutcome,
   Revocation,
@@ -58,21 +60,24 @@ export class PostgresTokensStore implements TokensStore {
     return rows.map((row) => (row.id === null ? null : toStoredRefreshToken(row)));
   }
 
-  async issue(grants: readonly NewGrant[]): Promise<(IssuedGrant | null)[]> {
-    const rows = await this.#write<{ is_present: boolean; refresh_token_id: number | null }>({
+  async issue(grants: readonly NewGrant[], publishAll: PublishAll): Promise<(IssuedGrant | null)[]> {
+    const rows = await this.#write<NewGrant, { is_present: boolean; refresh_token_id: number | null }>({
+      items: grants,
+      publishAll,
       statement: ISSUE,
       values: [
         ...columns(grants, [(grant) => grant.agentId, (grant) => grant.now, (grant) => grant.usedSecretId]),
         ...tokenColumns(grants.map((grant) => grant.refreshToken)),
       ],
-      publishOf: (row, index) => (row.is_present ? (grants[index]?.publish ?? null) : null),
-      mayPublish: grants.some((grant) => grant.publish !== null),
+      hasHappened: (row) => row.is_present,
     });
     return rows.map((row) => (row.is_present ? { refreshTokenId: row.refresh_token_id } : null));
   }
 
-  async refresh(claims: readonly RefreshClaim[]): Promise<RefreshOutcome[]> {
-    const rows = await this.#write<{ refresh_token_id: number | null }>({
+  async refresh(claims: readonly RefreshClaim[], publishAll: PublishAll): Promise<RefreshOutcome[]> {
+    const rows = await this.#write<RefreshClaim, { refresh_token_id: number | null }>({
+      items: claims,
+      publishAll,
       statement: CLAIM,
       values: [
         ...columns(claims, [
@@ -83,8 +88,7 @@ export class PostgresTokensStore implements TokensStore {
         ]),
         ...tokenColumns(claims.map((claim) => claim.successor)),
       ],
-      publishOf: (row, index) => (row.refresh_token_id === null ? null : (claims[index]?.publish ?? null)),
-      mayPublish: claims.some((claim) => claim.publish !== null),
+      hasHappened: (row) => row.refresh_token_id !== null,
     });
     return rows.map(({ refresh_token_id: refreshTokenId }) =>
       refreshTokenId === null ? { status: 'reused' } : { status: 'refreshed', refreshTokenId },
@@ -110,17 +114,20 @@ export class PostgresTokensStore implements TokensStore {
     return revocations.map(({ id }) => inserted.delete(id));
   }
 
-  /** Where there is something to publish it is written in the same transaction; where not, the statement is its own. */
-  async #write<Row>(batch: {
+  /** Where there may be something to tell it is told in the same transaction; where not, the statement is its own. */
+  async #write<Item extends { happening: Happening | null }, Row>(batch: {
+    items: readonly Item[];
+    publishAll: PublishAll;
     statement: string;
     values: readonly Value[];
-    mayPublish: boolean;
-    publishOf: (row: Row, index: number) => ((tx: Queries) => Promise<void>) | null;
+    hasHappened: (row: Row) => boolean;
   }): Promise<Row[]> {
-    if (!batch.mayPublish) return this.#database.write<Row>(batch.statement, batch.values);
+    const { items, statement, values } = batch;
+    if (items.every(({ happening }) => happening === null)) return this.#database.write(statement, values);
     return this.#database.readCommitted(async (tx) => {
-      const rows = await runStatement<Row>(tx, batch.statement, batch.values);
-      for (const [index, row] of rows.entries()) await batch.publishOf(row, index)?.(tx);
+      const rows = await runStatement<Row>(tx, statement, values);
+      const happenings = happeningsOf(items, (_, index) => batch.hasHappened(rows[index] as Row));
+      if (happenings.length > 0) await batch.publishAll(tx, happenings);
       return rows;
     });
   }

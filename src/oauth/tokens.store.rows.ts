@@ -1,4 +1,5 @@
 import { splitScope } from '../agents/scope.ts';
+import type { Happening } from '../events/outbox.ts';
 import type { SecretDigest } from '../ids.ts';
 import type { Client, ClientSecretRow, StoredRefreshToken } from './tokens.store.ts';
 
@@ -81,4 +82,14 @@ export function toStoredRefreshToken(row: RefreshTokenRow | undefined): StoredRe
     client: toClient(row),
     isGrantRevoked: row.revoked_id !== null,
   };
+}
+
+/** What is to be told of those that came to something. */
+export function happeningsOf<Item extends { happening: Happening | null }>(
+  items: readonly Item[],
+  hasHappened: (item: Item, index: number) => boolean,
+): Happening[] {
+  return items.flatMap((item, index) =>
+    item.happening !== null && hasHappened(item, index) ? [item.happening] : [],
+  );
 }

@@ -2,9 +2,11 @@ import { formatScope } from '../agents/scope.ts';
 import type { Queries } from '../db/database.ts';
 import type { SqliteDatabase } from '../db/sqlite.ts';
 import { translated } from '../db/sqlite-dialect.ts';
+import type { Happening } from '../events/outbox.ts';
 import {
   CLIENT_COLUMNS,
   type ClientRow,
+  happeningsOf,
   type RefreshTokenRow,
   type SecretRow,
   toClient,
@@ -17,6 +19,7 @@ import type {
   IssuedGrant,
   NewGrant,
   NewRefreshToken,
+  PublishAll,
   RefreshClaim,
   RefreshOutcome,
   Revocation,
@@ -38,8 +41,10 @@ const sql = {
     left join organizations on organizations.id = agents.organization_id
     left join revoked_tokens on revoked_tokens.id = refresh_tokens.grant_id
     where refresh_tokens.id = ?`,
-  agentState: `select ${CLIENT_COLUMNS} from agents where id = ?`,
-  isRevoked: 'select 1 from revoked_tokens where id in (?, ?) limit 1',
+  // A row also for an agent that is no more. Two lookups by key: for `in` SQLite makes a list first, which costs more.
+  tokenState: `select ${CLIENT_COLUMNS}, exists (select 1 from revoked_tokens where id = ?2
+      union all select 1 from revoked_tokens where id = ?3) as is_revoked
+    from (select 1) left join agents on agents.id = ?1`,
   countTokens: `update agents set token_count = token_count + ?, refresh_count = refresh_count + ?,
     last_activity_at = ? where id = ?`,
   touchSecret: 'update client_secrets set last_used_at = ? where id = ?',
@@ -49,6 +54,8 @@ const sql = {
   claimRefreshToken: 'update refresh_tokens set used_at = ? where id = ? and used_at is null',
   revoke: 'insert into revoked_tokens (id, expires_at) values (?, ?) on conflict (id) do nothing',
 };
+
+type StateRow = ClientRow & { is_revoked: 0 | 1 };
 
 /** Loops over prepared statements: on SQLite a statement is a function call, and only the commit is dear. */
 export class SqliteTokensStore implements TokensStore {
@@ -69,37 +76,39 @@ export class SqliteTokensStore implements TokensStore {
     );
   }
 
-  issue(grants: readonly NewGrant[]): Promise<(IssuedGrant | null)[]> {
+  issue(grants: readonly NewGrant[], publishAll: PublishAll): Promise<(IssuedGrant | null)[]> {
     return this.#database.transaction(async (tx) => {
       const present = this.#count(grants, { tokens: 1, refreshes: 0 });
-      const issued: (IssuedGrant | null)[] = [];
-      for (const grant of grants) {
-        issued.push(present.has(grant.agentId) ? await this.#storeGrant(tx, grant) : null);
-      }
+      const isPresent = ({ agentId }: NewGrant) => present.has(agentId);
+      const issued = grants.map((grant) => (isPresent(grant) ? this.#storeGrant(grant) : null));
+      await publishSome(tx, publishAll, happeningsOf(grants, isPresent));
       return issued;
     });
   }
 
-  refresh(claims: readonly RefreshClaim[]): Promise<RefreshOutcome[]> {
+  refresh(claims: readonly RefreshClaim[], publishAll: PublishAll): Promise<RefreshOutcome[]> {
     return this.#database.transaction(async (tx) => {
-      const won = claims.filter((claim) => this.#claim(claim));
-      this.#count(won, { tokens: 1, refreshes: 1 });
-      const outcomes: RefreshOutcome[] = [];
-      for (const claim of claims) {
-        outcomes.push(won.includes(claim) ? await this.#storeSuccessor(tx, claim) : this.#endGrant(claim));
-      }
+      const won = new Set(claims.filter((claim) => this.#claim(claim)));
+      this.#count([...won], { tokens: 1, refreshes: 1 });
+      const outcomes = claims.map((claim) =>
+        won.has(claim) ? this.#storeSuccessor(claim) : this.#endGrant(claim),
+      );
+      await publishSome(
+        tx,
+        publishAll,
+        happeningsOf(claims, (claim) => won.has(claim)),
+      );
       return outcomes;
     });
   }
 
   async findTokenStates(lookups: readonly TokenLookup[]): Promise<TokenState[]> {
-    const agentState = this.#database.prepareRead(sql.agentState);
-    const isRevoked = this.#database.prepareRead(sql.isRevoked);
+    const tokenState = this.#database.prepareRead(sql.tokenState);
     return translated(() =>
-      lookups.map(({ agentId, tokenId, grantId }) => ({
-        agent: toClient(agentState.get(agentId) as ClientRow | undefined),
-        isRevoked: isRevoked.get(tokenId, grantId) !== undefined,
-      })),
+      lookups.map(({ agentId, tokenId, grantId }) => {
+        const row = tokenState.get(agentId, tokenId, grantId) as unknown as StateRow;
+        return { agent: toClient(row), isRevoked: row.is_revoked === 1 };
+      }),
     );
   }
 
@@ -141,10 +150,9 @@ export class SqliteTokensStore implements TokensStore {
     return present;
   }
 
-  async #storeGrant(tx: Queries, grant: NewGrant): Promise<IssuedGrant> {
+  #storeGrant(grant: NewGrant): IssuedGrant {
     if (grant.usedSecretId !== null) this.#run(sql.touchSecret, grant.now, grant.usedSecretId);
     const refreshTokenId = grant.refreshToken === null ? null : this.#insert(grant.refreshToken, grant.now);
-    await grant.publish?.(tx);
     return { refreshTokenId };
   }
 
@@ -152,9 +160,8 @@ export class SqliteTokensStore implements TokensStore {
     return this.#run(sql.claimRefreshToken, claim.now, claim.id).changes === 1;
   }
 
-  async #storeSuccessor(tx: Queries, claim: RefreshClaim): Promise<RefreshOutcome> {
+  #storeSuccessor(claim: RefreshClaim): RefreshOutcome {
     const refreshTokenId = this.#insert(claim.successor, claim.now);
-    await claim.publish?.(tx);
     return { status: 'refreshed', refreshTokenId };
   }
 
@@ -181,4 +188,12 @@ export class SqliteTokensStore implements TokensStore {
   #run(text: string, ...parameters: (string | number | null)[]) {
     return translated(() => this.#database.prepareWrite(text).run(...parameters));
   }
+}
+
+async function publishSome(
+  tx: Queries,
+  publishAll: PublishAll,
+  happenings: readonly Happening[],
+): Promise<void> {
+  if (happenings.length > 0) await publishAll(tx, happenings);
 }

@@ -1,5 +1,6 @@
 import { coalesce } from '../db/coalesce.ts';
 import type { Queries } from '../db/database.ts';
+import type { Happening } from '../events/outbox.ts';
 import type { SecretDigest } from '../ids.ts';
 
 /**
@@ -11,13 +12,16 @@ export interface TokensStore {
   findClients(lookups: readonly ClientLookup[]): Promise<readonly (Client | null)[]>;
   findRefreshTokens(ids: readonly number[]): Promise<readonly (StoredRefreshToken | null)[]>;
   /** Counts the tokens and stores the refresh tokens; `null` for an agent that has gone meanwhile. */
-  issue(grants: readonly NewGrant[]): Promise<readonly (IssuedGrant | null)[]>;
+  issue(grants: readonly NewGrant[], publishAll: PublishAll): Promise<readonly (IssuedGrant | null)[]>;
   /** Claims refresh tokens, each of which works once, and stores their successors. */
-  refresh(claims: readonly RefreshClaim[]): Promise<readonly RefreshOutcome[]>;
+  refresh(claims: readonly RefreshClaim[], publishAll: PublishAll): Promise<readonly RefreshOutcome[]>;
   findTokenStates(lookups: readonly TokenLookup[]): Promise<readonly TokenState[]>;
   /** True for what was not revoked before. */
   revoke(revocations: readonly Revocation[]): Promise<readonly boolean[]>;
 }
+
+/** Writes what happened, for those who subscribe to it. */
+export type PublishAll = (tx: Queries, happenings: readonly Happening[]) => Promise<void>;
 
 /** The same, one item at a time: what arrives together goes to the store together. */
 export interface Tokens {
@@ -29,12 +33,12 @@ export interface Tokens {
   revoke(revocation: Revocation): Promise<boolean>;
 }
 
-export function coalesceTokens(store: TokensStore): Tokens {
+export function coalesceTokens(store: TokensStore, publishAll: PublishAll): Tokens {
   return {
     findClient: coalesce((lookups) => store.findClients(lookups)),
     findRefreshToken: coalesce((ids) => store.findRefreshTokens(ids)),
-    issue: coalesce((grants) => store.issue(grants)),
-    refresh: coalesce((claims) => store.refresh(claims)),
+    issue: coalesce((grants) => store.issue(grants, publishAll)),
+    refresh: coalesce((claims) => store.refresh(claims, publishAll)),
     findTokenState: coalesce((lookups) => store.findTokenStates(lookups)),
     revoke: coalesce((revocations) => store.revoke(revocations)),
   };
@@ -74,8 +78,8 @@ export interface NewGrant {
   /** The secret that the client used; null where its use was noted a moment ago. */
   usedSecretId: number | null;
   refreshToken: NewRefreshToken | null;
-  /** Writes the event in the same transaction; null where nobody subscribes. */
-  publish: ((tx: Queries) => Promise<void>) | null;
+  /** Told in the same transaction; null where nobody subscribes. */
+  happening: Happening | null;
 }
 
 export interface NewRefreshToken {
@@ -111,7 +115,7 @@ export interface RefreshClaim {
   successor: NewRefreshToken;
   /** Until when the grant must be remembered as revoked, should the token prove to be used already. */
   rememberUntil: number;
-  publish: ((tx: Queries) => Promise<void>) | null;
+  happening: Happening | null;
 }
 
 /** `reused`: somebody else was first, and the whole grant is revoked now. */

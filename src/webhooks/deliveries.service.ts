@@ -4,7 +4,7 @@ import type { Queries } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { EventType } from '../events/event.ts';
 import { hasEvent } from '../events/events.store.ts';
-import type { NewDelivery, NewEvent } from '../events/outbox.ts';
+import type { NewDelivery } from '../events/outbox.ts';
 import type { MakeAttempt } from './attempt.ts';
 import { LEASE_MILLISECONDS } from './deliver.worker.ts';
 import { type Delivery, findDelivery, insertDelivery } from './deliveries.store.ts';
@@ -33,15 +33,16 @@ export async function testWebhook(
   { type, by }: { type: EventType; by: Actor },
 ): Promise<TestOutcome> {
   const { database, queue, outbox, audit } = deps;
-  const { webhook, event, delivery } = await database.audited(async (tx) => {
+  const { webhook, delivery } = await database.audited(async (tx) => {
     const found = await requireWebhook(tx, webhookId);
     const test = newTest(deps, found, type);
-    await queue.publish(tx, test.event, [test.delivery]);
-    const after = { delivery_id: test.delivery.id, event: type };
+    await queue.publish(tx, [test.event], [test]);
+    const after = { delivery_id: test.id, event: type };
     await audit.record(tx, by, { action: 'webhook.tested', target: targetOf(found), after });
-    return { webhook: found, ...test };
+    return { webhook: found, delivery: test };
   });
-  const claimed = { ...delivery, eventId: event.id, eventType: event.type, payload: event.payload };
+  const { event, ...rest } = delivery;
+  const claimed = { ...rest, eventId: event.id, eventType: event.type, payload: event.payload };
   const finished = await deps.makeAttempt({ webhook, delivery: claimed });
   const hasDeactivated = await database.readCommitted((tx) => settle(deps, tx, [finished]));
   if (hasDeactivated) await outbox.reload(database.reader);
@@ -99,26 +100,20 @@ export async function requireDelivery(
 }
 
 /** Claimed from the start: only this call sends it. */
-function newTest(
-  { clock, ids }: DeliveriesDeps,
-  webhook: Webhook,
-  type: EventType,
-): { event: NewEvent; delivery: NewDelivery } {
+function newTest({ clock, ids }: DeliveriesDeps, webhook: Webhook, type: EventType): NewDelivery {
   const now = clock.now();
   const id = ids.newId('evt');
   const data = { ...subjectOf(webhook), test: true };
   const payload = JSON.stringify({ id, type, timestamp: toTimestamp(now), data });
   return {
+    id: ids.newId('delivery'),
     event: { id, type, payload, createdAt: now },
-    delivery: {
-      id: ids.newId('delivery'),
-      webhookId: webhook.id,
-      status: 'pending',
-      attempts: 1,
-      maxAttempts: 1,
-      lastAttemptAt: now,
-      nextAttemptAt: now + LEASE_MILLISECONDS,
-      failureReason: null,
-    },
+    webhookId: webhook.id,
+    status: 'pending',
+    attempts: 1,
+    maxAttempts: 1,
+    lastAttemptAt: now,
+    nextAttemptAt: now + LEASE_MILLISECONDS,
+    failureReason: null,
   };
 }

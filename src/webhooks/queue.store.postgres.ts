@@ -15,15 +15,14 @@ import { toWebhook } from './webhooks.store.ts';
 const IS_WAITING = `deliveries.status in ('pending', 'retrying')`;
 
 const sql = {
-  publish: `with event as (
-      insert into events (id, type, payload, created_at) values ($1, $2, $3, $4)
+  publish: `with stored as (
+      insert into events (id, type, payload, created_at)
+      select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[])
     )
     insert into deliveries (id, webhook_id, event_id, event_type, status, attempts, max_attempts, last_attempt_at,
       next_attempt_at, failure_reason, created_at)
-    select id, webhook_id, $1, $2, status, attempts, max_attempts, last_attempt_at, next_attempt_at, failure_reason, $4
-    from unnest($5::text[], $6::text[], $7::text[], $8::integer[], $9::integer[], $10::bigint[], $11::bigint[],
-      $12::text[]) as given (id, webhook_id, status, attempts, max_attempts, last_attempt_at, next_attempt_at,
-      failure_reason)`,
+    select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::integer[], $11::integer[],
+      $12::bigint[], $13::bigint[], $14::text[], $15::bigint[])`,
   // One step in the index of what waits for each webhook, however much waits for it.
   listDue: `with recursive waiting (webhook_id) as (
       (select webhook_id from deliveries where ${IS_WAITING} order by webhook_id limit 1)
@@ -73,21 +72,26 @@ const sql = {
 
 /** One statement for all there is to do, over arrays. */
 export class PostgresQueueStore implements QueueStore {
-  async publish(tx: Queries, event: NewEvent, deliveries: readonly NewDelivery[]): Promise<void> {
+  async publish(tx: Queries, events: readonly NewEvent[], deliveries: readonly NewDelivery[]): Promise<void> {
     await runStatement(tx, sql.publish, [
-      event.id,
-      event.type,
-      event.payload,
-      event.createdAt,
+      ...columns(events, [
+        (event) => event.id,
+        (event) => event.type,
+        (event) => event.payload,
+        (event) => event.createdAt,
+      ]),
       ...columns(deliveries, [
         (delivery) => delivery.id,
         (delivery) => delivery.webhookId,
+        (delivery) => delivery.event.id,
+        (delivery) => delivery.event.type,
         (delivery) => delivery.status,
         (delivery) => delivery.attempts,
         (delivery) => delivery.maxAttempts,
         (delivery) => delivery.lastAttemptAt,
         (delivery) => delivery.nextAttemptAt,
         (delivery) => delivery.failureReason,
+        (delivery) => delivery.event.createdAt,
       ]),
     ]);
   }

@@ -47,9 +47,15 @@ export class SqliteQueueStore implements QueueStore {
     this.#database = database;
   }
 
-  async publish(_tx: Queries, event: NewEvent, deliveries: readonly NewDelivery[]): Promise<void> {
-    this.#run(sql.insertEvent, event.id, event.type, event.payload, event.createdAt);
-    for (const delivery of deliveries) {
+  async publish(
+    _tx: Queries,
+    events: readonly NewEvent[],
+    deliveries: readonly NewDelivery[],
+  ): Promise<void> {
+    for (const { id, type, payload, createdAt } of events) {
+      this.#run(sql.insertEvent, id, type, payload, createdAt);
+    }
+    for (const { event, ...delivery } of deliveries) {
       this.#run(
         sql.insertDelivery,
         delivery.id,

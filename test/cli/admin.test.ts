@@ -1,54 +1,63 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
-import { adminEnv, type Child, childFolder, runChild, startChild } from '../child.ts';
-import { ADMIN, send } from '../harness.ts';
-import { assertFails, signet, signetJson } from './signet.ts';
+import { addAdministrator, removeAdministrator } from '../../src/admin/administrators.service.ts';
+import { listAdministrators } from '../../src/admin/administrators.store.ts';
+import { SERVICE } from '../../src/audit/actor.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { systemClock } from '../../src/clock.ts';
+import { toConfig } from '../../src/config.ts';
+import { createIds } from '../../src/ids.ts';
+import { openDatabase } from '../../src/open-database.ts';
+import { childFolder, runChild } from '../child.ts';
+import { currentDatabase } from '../databases.ts';
+import { ADMIN, send, startService, type TestService } from '../harness.ts';
+import { newMasterKey } from '../keys/key-ring.ts';
+import { assertFails, envBeside, envIn, signet, signetJson, signetReading } from './signet.ts';
 
-const folder = childFolder();
-let child: Child;
+let service: TestService;
+let env: Record<string, string>;
 before(async () => {
-  child = await startChild({ folder, env: adminEnv });
+  service = await startService();
+  env = envBeside(service);
 });
-after(() => folder.remove());
+after(() => service.stop());
 
 const status = async (email: string, password: string): Promise<number> =>
-  (await send(child.url, 'GET', '/api/agents', { admin: { email, password } })).status;
+  (await send(service.url, 'GET', '/api/agents', { admin: { email, password } })).status;
 
-const withInput = (input: string, ...given: string[]) => runChild({ folder, input, arguments: given });
+const withInput = (input: string, ...given: string[]) =>
+  signetReading({ stdin: Readable.from([Buffer.from(input)]) }, env, given);
 
 test('admin add: the new administrator manages the running service, and so does the first one still', async () => {
-  const password = 'pässwörd: with spaces ☃';
-  const { code, stdout, stderr } = await withInput(
-    `${password}\n`,
-    'admin',
-    'add',
-    'Second@Signet.test',
-    '--password-stdin',
-  );
-  assert.deepEqual([code, stdout, stderr], [0, 'Added second@signet.test.\n', '']);
-  assert.equal(await status('second@signet.test', password), 200);
-  assert.equal(await status(ADMIN.email, ADMIN.password), 200);
-  assert.equal(await status('second@signet.test', ADMIN.password), 401);
+  const folder = childFolder();
+  try {
+    const password = 'pässwörd: with spaces ☃';
+    const given = ['admin', 'add', 'Second@Signet.test', '--password-stdin'];
+    const ended = await runChild({ folder, env, input: `${password}\n`, arguments: given });
+    const stdout = 'Added second@signet.test.\n';
+    assert.deepEqual(ended, { code: 0, signal: null, stdout, stderr: '' });
+    assert.equal(await status('second@signet.test', password), 200);
+    assert.equal(await status(ADMIN.email, ADMIN.password), 200);
+    assert.equal(await status('second@signet.test', ADMIN.password), 401);
+  } finally {
+    await folder.remove();
+  }
 });
 
 test('admin add --generate prints a password that works, one time', async () => {
-  const { administrator, password } = await signetJson(
-    folder,
-    'admin',
-    'add',
-    'third@signet.test',
-    '--generate',
-  );
+  const given = ['admin', 'add', 'third@signet.test', '--generate'];
+  const { administrator, password } = await signetJson(env, ...given);
   assert.equal(await status(administrator.email, password), 200);
-  const told = await signet(folder, 'admin', 'password', 'third@signet.test', '--generate');
+  const told = await signet(env, 'admin', 'password', 'third@signet.test', '--generate');
   const second = /Password +(\S+) +\(shown this once\)/.exec(told.stdout)?.[1] ?? '';
   assert.equal(await status('third@signet.test', second), 200);
-  assert.equal((await signet(folder, 'admin', 'list')).stdout.includes(second), false);
+  assert.equal((await signet(env, 'admin', 'list')).stdout.includes(second), false);
 });
 
 test('admin add refuses an address that is taken, in any case of its letters', () =>
-  assertFails(folder, ['admin', 'add', ADMIN.email.toUpperCase(), '--generate'], {
+  assertFails(env, ['admin', 'add', ADMIN.email.toUpperCase(), '--generate'], {
     code: 1,
     error: 'conflict',
     sentence: /There is an administrator admin@signet\.test already/,
@@ -56,11 +65,11 @@ test('admin add refuses an address that is taken, in any case of its letters', (
 
 test('admin password: the old password ends with the very next request, though it was right a moment ago', async () => {
   const email = 'changing@signet.test';
-  await signetJson(folder, 'admin', 'add', email, '--generate');
-  let last = (await signetJson(folder, 'admin', 'password', email, '--generate')).password;
+  await signetJson(env, 'admin', 'add', email, '--generate');
+  let last = (await signetJson(env, 'admin', 'password', email, '--generate')).password;
   for (let round = 0; round < 3; round++) {
     assert.equal(await status(email, last), 200);
-    const next = (await signetJson(folder, 'admin', 'password', email, '--generate')).password;
+    const next = (await signetJson(env, 'admin', 'password', email, '--generate')).password;
     assert.deepEqual([await status(email, last), await status(email, next)], [401, 200]);
     last = next;
   }
@@ -87,32 +96,61 @@ test('a password that is too short or too long changes nothing', async () => {
 });
 
 test('admin list names all administrators in order, and no password', async () => {
-  const { administrators } = await signetJson(folder, 'admin', 'list');
+  const { administrators } = await signetJson(env, 'admin', 'list');
   assert.equal(administrators[0].email, ADMIN.email);
   assert.equal(administrators[1].email, 'second@signet.test');
   assert.deepEqual(Object.keys(administrators[0]), ['id', 'email', 'created_at']);
-  const { stdout } = await signet(folder, 'admin', 'list');
+  const { stdout } = await signet(env, 'admin', 'list');
   assert.match(stdout, /^EMAIL +CREATED +ID\nadmin@signet\.test +\d{4}-/);
 });
 
 test('admin remove: access ends with the next request, and the last administrator stays', async () => {
+  const { password } = await signetJson(env, 'admin', 'add', 'leaving@signet.test', '--generate');
+  assert.equal(await status('leaving@signet.test', password), 200);
+  await signetJson(env, 'admin', 'remove', 'leaving@signet.test');
+  assert.equal(await status('leaving@signet.test', password), 401);
+
   const alone = childFolder();
   try {
-    await signetJson(alone, 'migrate');
-    await signetJson(alone, 'admin', 'add', 'only@signet.test', '--generate');
+    const empty = await envIn(alone);
+    await signetJson(empty, 'migrate');
+    await signetJson(empty, 'admin', 'add', 'only@signet.test', '--generate');
     const sentence = /only@signet\.test is the last administrator/;
-    await assertFails(alone, ['admin', 'remove', 'only@signet.test'], {
+    await assertFails(empty, ['admin', 'remove', 'only@signet.test'], {
       code: 1,
       error: 'conflict',
       sentence,
     });
   } finally {
-    alone.remove();
+    await alone.remove();
   }
-  const { password } = await signetJson(folder, 'admin', 'add', 'leaving@signet.test', '--generate');
-  assert.equal(await status('leaving@signet.test', password), 200);
-  await signetJson(folder, 'admin', 'remove', 'leaving@signet.test');
-  assert.equal(await status('leaving@signet.test', password), 401);
+});
+
+test('all administrators removed at the same moment: one of them stays', async () => {
+  const folder = childFolder();
+  const { database } = await openDatabase(toConfig(await envIn(folder)).database);
+  const audit = new AuditLog({ clock: systemClock, masterKey: newMasterKey() });
+  const deps = { database, clock: systemClock, ids: createIds(systemClock), audit };
+  const emails = ['one@signet.test', 'two@signet.test', 'three@signet.test'];
+  const add = (email: string) => addAdministrator(deps, { email, password: ADMIN.password }, SERVICE);
+  try {
+    for (let round = 0; round < 3; round++) {
+      const left = (await listAdministrators(database.reader)).map(({ email }) => email);
+      await Promise.all(emails.filter((email) => !left.includes(email)).map(add));
+      const ended = await Promise.allSettled(
+        emails.map((email) => removeAdministrator(deps, email, SERVICE)),
+      );
+      const refused = ended.filter((each) => each.status === 'rejected');
+      assert.deepEqual(
+        refused.map(({ reason }) => reason.code),
+        ['conflict'],
+      );
+      assert.equal((await listAdministrators(database.reader)).length, 1);
+    }
+  } finally {
+    await database.close();
+    await folder.remove();
+  }
 });
 
 for (const given of [
@@ -120,7 +158,7 @@ for (const given of [
   ['admin', 'remove', 'nobody@signet.test'],
 ]) {
   test(`${given.join(' ')}: nobody there`, () =>
-    assertFails(folder, given, {
+    assertFails(env, given, {
       code: 1,
       error: 'not_found',
       sentence: /No such administrator as nobody@/,
@@ -132,32 +170,11 @@ for (const [what, given, sentence] of [
   ['two sources', ['admin', 'add', 'x@y.z', '--generate', '--password-stdin'], /cannot be used with/],
   ['no source and no terminal', ['admin', 'password', ADMIN.email], /Use --password-stdin or --generate/],
 ] as const) {
-  test(`wrong usage: ${what}`, () =>
-    assertFails(folder, given, { code: 2, error: 'invalid_usage', sentence }));
+  test(`wrong usage: ${what}`, () => assertFails(env, given, { code: 2, error: 'invalid_usage', sentence }));
 }
 
-test('an administrator who was made before the first start is the first, and the service makes no other', async () => {
-  const early = childFolder();
-  try {
-    await signetJson(early, 'migrate');
-    const { password } = await signetJson(early, 'admin', 'add', 'early@signet.test', '--generate');
-    const service = await startChild({ folder: early });
-    assert.match(service.output().stdout, /Administrator +early@signet\.test/);
-    const admin = { email: 'early@signet.test', password };
-    assert.equal((await send(service.url, 'GET', '/api/agents', { admin })).status, 200);
-    await service.kill('SIGTERM');
-  } finally {
-    early.remove();
-  }
-});
-
-test('the commands work on the database that SIGNET_DATABASE_URL names', async () => {
-  const elsewhere = childFolder();
-  try {
-    const env = { SIGNET_DATABASE_URL: join(folder.path, 'data', 'signet.db') };
-    const { stdout } = await runChild({ folder: elsewhere, env, arguments: ['admin', 'list'] });
-    assert.match(stdout, /admin@signet\.test/);
-  } finally {
-    elsewhere.remove();
-  }
+test('the commands work on the database that SIGNET_DATABASE_URL names, wherever the data folder is', async () => {
+  const url = currentDatabase() === 'SQLite' && { SIGNET_DATABASE_URL: join(service.dataDir, 'signet.db') };
+  const elsewhere = { ...env, ...url, SIGNET_DATA_DIR: join(service.dataDir, 'none') };
+  assert.match((await signet(elsewhere, 'admin', 'list')).stdout, /admin@signet\.test/);
 });

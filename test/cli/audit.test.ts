@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { after, before, test } from 'node:test';
-import { type ChildFolder, childFolder, runChild } from '../child.ts';
 import { startService, type TestService } from '../harness.ts';
+import { envBeside, signet } from './signet.ts';
 
-const folder: ChildFolder = childFolder();
 let service: TestService;
 before(async () => {
   service = await startService();
   await service.createAgent();
 });
-after(async () => {
-  await service.stop();
-  await folder.remove();
-});
+after(() => service.stop());
 
-const run = (...given: string[]) =>
-  runChild({ folder, env: { SIGNET_DATA_DIR: service.dataDir, ...service.databaseEnv }, arguments: given });
+const run = (...given: string[]) => signet(envBeside(service), ...given);
 
 async function runJson(...given: string[]) {
   const { code, stdout, stderr } = await run(...given, '--json');

@@ -4,30 +4,21 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { childFolder, runChild } from '../child.ts';
 import { startService, type TestService } from '../harness.ts';
 import { createOrganization } from '../oauth/requests.ts';
+import { envBeside, signet, signetJson } from './signet.ts';
 
 interface Key {
   kid: string;
   status: string;
 }
 
-const folder = childFolder();
 let service: TestService;
 before(async () => {
   service = await startService();
 });
-after(async () => {
-  await service.stop();
-  folder.remove();
-});
+after(() => service.stop());
 
-const run = (...given: string[]) =>
-  runChild({ folder, env: { SIGNET_DATA_DIR: service.dataDir }, arguments: given });
-
-async function keysBy(...given: string[]): Promise<Key[]> {
-  const { code, stdout, stderr } = await run('keys', ...given, '--json');
-  assert.deepEqual([code, stderr], [0, '']);
-  return JSON.parse(stdout).keys;
-}
+const keysBy = async (command: 'list' | 'rotate'): Promise<Key[]> =>
+  (await signetJson(envBeside(service), 'keys', command)).keys;
 
 const keysOfService = async (): Promise<Key[]> =>
   (await service.call('GET', '/api/keys', { admin: true })).body.keys;
@@ -51,7 +42,7 @@ async function maintained(kid: string | undefined): Promise<void> {
 
 test('keys list tells what GET /api/keys tells, and nothing private', async () => {
   assert.deepEqual(await keysBy('list'), await keysOfService());
-  const { stdout } = await run('keys', 'list');
+  const { stdout } = await signet(envBeside(service), 'keys', 'list');
   assert.match(stdout, /^KID +STATUS +CREATED +ACTIVATED +RETIRED +REMOVE AT\n/);
   for (const { kid } of await keysOfService()) assert.ok(stdout.includes(kid));
   assert.doesNotMatch(`${stdout}${JSON.stringify(await keysBy('list'))}`, /private|sealed|BEGIN|v1\./i);
@@ -84,10 +75,16 @@ test('keys rotate twice before the service looks, then the service rotates itsel
   for (const each of [token, between, await newToken()]) await assertVerifies(each);
 });
 
-test('keys rotate says when running services take it over', async () => {
-  const { code, stdout } = await run('keys', 'rotate');
-  assert.equal(code, 0);
-  assert.match(stdout, /takes this over within a minute/);
+test('keys rotate in a process of its own ends, and says when running services take it over', async () => {
+  const folder = childFolder();
+  try {
+    const options = { folder, env: envBeside(service), arguments: ['keys', 'rotate'] };
+    const { code, signal, stdout, stderr } = await runChild(options);
+    assert.deepEqual([code, signal, stderr], [0, null, '']);
+    assert.match(stdout, /takes this over within a minute/);
+  } finally {
+    await folder.remove();
+  }
 });
 
 test('a token signed by the old key after the rotation, before the service looks, lives to its last second', async () => {
@@ -95,12 +92,11 @@ test('a token signed by the old key after the rotation, before the service looks
   try {
     const organizationId = await createOrganization(slow, { jwt_expiry_secs: 2_592_000 });
     const agent = await slow.createAgent({ organization_id: organizationId });
-    const env = { SIGNET_DATA_DIR: slow.dataDir };
-    const { stdout } = await runChild({ folder, env, arguments: ['keys', 'rotate', '--json'] });
+    const { keys } = await signetJson(envBeside(slow), 'keys', 'rotate');
 
     slow.clock.advance({ seconds: 59 });
     const { accessToken } = await slow.tokens(agent);
-    assert.equal(decodeProtectedHeader(accessToken).kid, kidWith('retiring', JSON.parse(stdout).keys));
+    assert.equal(decodeProtectedHeader(accessToken).kid, kidWith('retiring', keys));
     slow.clock.advance({ days: 30, milliseconds: -1000 });
     await slow.restart();
     assert.equal((await slow.introspect(accessToken)).active, true);

@@ -30,7 +30,7 @@ for (const [name, algorithm, authenticate] of [
     assert.equal(configuration.serverMetadata().issuer, service.url);
 
     const issued = await client.clientCredentialsGrant(configuration, { scope: 'read' });
-    assert.deepEqual([issued.token_type, issued.scope, issued.expiresIn()], ['bearer', 'read', 3600]);
+    assert.deepEqual([issued.token_type, issued.scope, issued.expires_in], ['bearer', 'read', 3600]);
     const introspected = await client.tokenIntrospection(configuration, issued.access_token);
     assert.deepEqual([introspected.active, introspected.client_id], [true, agent.clientId]);
 

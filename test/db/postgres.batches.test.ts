@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { findAgent } from '../../src/agents/agents.store.ts';
 import { PostgresTokensStore } from '../../src/oauth/tokens.store.postgres.ts';
 import { onPostgres } from './postgres.ts';
-import { aClaim, aGrant, aRefreshToken, ids, NOW, storeAgent } from './rows.ts';
+import { aClaim, aGrant, anIssue, aRefreshToken, ids, NOW, storeAgent, tellNobody } from './rows.ts';
 
 const AGENTS = 4;
 const BATCHES = 40;
@@ -27,17 +27,20 @@ for (const hasNamedStatements of [true, false]) {
         const secretOf = (agentId: string) =>
           Number(secrets.find((row) => row['agent_id'] === agentId)?.['id']);
         const revocations = Array.from({ length: BATCH }, () => ({ id: ids.newSortable(), expiresAt: NOW }));
-        const publish = async () => {};
 
         const issueAndRefresh = async (batch: number) => {
           const grants = Array.from({ length: BATCH }, (_, index) => {
             const agentId = agentOf(index);
             const refreshToken = aRefreshToken({ clientSecretId: secretOf(agentId) });
             const usedSecretId = secretOf(agentId);
-            return aGrant(agentId, { refreshToken, usedSecretId, publish: batch % 4 === 0 ? publish : null });
+            return aGrant(agentId, {
+              refreshToken,
+              usedSecretId,
+              happening: batch % 4 === 0 ? anIssue('x') : null,
+            });
           });
           const mixed = shuffled(grants);
-          const issued = await store.issue(mixed);
+          const issued = await store.issue(mixed, tellNobody);
           const claims = mixed.map((grant, index) =>
             aClaim({
               id: issued[index]?.refreshTokenId ?? assert.fail('not issued'),
@@ -47,8 +50,8 @@ for (const hasNamedStatements of [true, false]) {
           );
           // Each twice, in two batches at once, each in an order of its own.
           const outcomes = await Promise.all([
-            store.refresh(shuffled(claims)),
-            store.refresh(shuffled(claims)),
+            store.refresh(shuffled(claims), tellNobody),
+            store.refresh(shuffled(claims), tellNobody),
           ]);
           const won = outcomes.flat().filter(({ status }) => status === 'refreshed');
           assert.equal(won.length, BATCH);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import { allMigrations } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createPostgres } from '../databases.ts';
 import { freePort } from '../harness.ts';
@@ -21,7 +22,7 @@ onPostgres((opened) => {
       const applied = await query('select name from schema_migrations order by name');
       assert.deepEqual(
         applied.map(({ name }) => name),
-        ['0001_initial', '0002_delivery_engine'],
+        allMigrations,
       );
       for (const database of both) await database.close();
     } finally {

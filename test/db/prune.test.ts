@@ -11,7 +11,7 @@ import {
 import { prune } from '../../src/oauth/prune.worker.ts';
 import { TestClock } from '../clock.ts';
 import { onEachDatabase } from './databases.ts';
-import { aGrant, aRefreshToken, ids, storeAgent } from './rows.ts';
+import { aGrant, aRefreshToken, ids, storeAgent, tellNobody } from './rows.ts';
 
 onEachDatabase((opened) => {
   const clock = new TestClock();
@@ -33,7 +33,7 @@ onEachDatabase((opened) => {
     const clientSecretId = client?.secrets[0]?.id as number;
     const refreshToken = () => aRefreshToken({ clientSecretId, expiresAt });
     const grants = Array.from({ length: count }, () => aGrant(agent.id, { refreshToken: refreshToken() }));
-    await tokensStore.issue(grants);
+    await tokensStore.issue(grants, tellNobody);
     return { agentId: agent.id, clientSecretId };
   }
 

@@ -4,7 +4,17 @@ import { deleteAgent, findAgent } from '../../src/agents/agents.store.ts';
 import { endSecrets } from '../../src/agents/secrets.store.ts';
 import type { NewRefreshToken } from '../../src/oauth/tokens.store.ts';
 import { onEachDatabase } from './databases.ts';
-import { aClaim, aGrant, aRefreshToken, ids, NOW, storeAgent } from './rows.ts';
+import {
+  aClaim,
+  aGrant,
+  anIssue,
+  aRefreshToken,
+  ids,
+  NOW,
+  storeAgent,
+  tellNobody,
+  writeEvents,
+} from './rows.ts';
 
 onEachDatabase((opened) => {
   /** A refresh token in the database, of a new agent unless one is given. */
@@ -17,7 +27,7 @@ onEachDatabase((opened) => {
       .where('agent_id', '=', agentId)
       .executeTakeFirstOrThrow();
     const token = aRefreshToken({ clientSecretId: secret.id, ...given.changes });
-    const [issued] = await tokensStore.issue([aGrant(agentId, { refreshToken: token })]);
+    const [issued] = await tokensStore.issue([aGrant(agentId, { refreshToken: token })], tellNobody);
     return { agentId, token, id: issued?.refreshTokenId as number };
   }
 
@@ -67,7 +77,7 @@ onEachDatabase((opened) => {
   test('a claim marks its token as used and stores the successor', async () => {
     const claimed = await storeRefreshToken();
     const claim = aClaim(claimed, { now: NOW + 5 });
-    const [outcome] = await opened().tokensStore.refresh([claim]);
+    const [outcome] = await opened().tokensStore.refresh([claim], tellNobody);
     assert.equal(outcome?.status, 'refreshed');
     assert.equal((await find(claimed.id))?.usedAt, NOW + 5);
     const successor = outcome?.status === 'refreshed' ? await find(outcome.refreshTokenId) : null;
@@ -79,7 +89,7 @@ onEachDatabase((opened) => {
   test('of two claims of one refresh token in one batch the first wins, and the grant ends', async () => {
     const { database, tokensStore } = opened();
     const claimed = await storeRefreshToken();
-    const outcomes = await tokensStore.refresh([aClaim(claimed), aClaim(claimed)]);
+    const outcomes = await tokensStore.refresh([aClaim(claimed), aClaim(claimed)], tellNobody);
     assert.deepEqual(
       outcomes.map((outcome) => outcome.status),
       ['refreshed', 'reused'],
@@ -93,7 +103,7 @@ onEachDatabase((opened) => {
     const { tokensStore } = opened();
     const claimed = await storeRefreshToken();
     const outcomes = await Promise.all(
-      Array.from({ length: 40 }, () => tokensStore.refresh([aClaim(claimed)])),
+      Array.from({ length: 40 }, () => tokensStore.refresh([aClaim(claimed)], tellNobody)),
     );
     assert.equal(outcomes.filter(([outcome]) => outcome?.status === 'refreshed').length, 1);
   });
@@ -102,8 +112,8 @@ onEachDatabase((opened) => {
     const { database, tokensStore } = opened();
     const claimed = await storeRefreshToken();
     const other = await storeRefreshToken({ agentId: claimed.agentId });
-    await tokensStore.refresh([aClaim(claimed)]);
-    await tokensStore.refresh([aClaim(claimed, { rememberUntil: NOW + 77 })]);
+    await tokensStore.refresh([aClaim(claimed)], tellNobody);
+    await tokensStore.refresh([aClaim(claimed, { rememberUntil: NOW + 77 })], tellNobody);
     const revoked = await database.reader
       .selectFrom('revoked_tokens')
       .selectAll()
@@ -119,7 +129,10 @@ onEachDatabase((opened) => {
     const { database, tokensStore } = opened();
     const one = await storeRefreshToken();
     const two = await storeRefreshToken({ agentId: one.agentId });
-    await tokensStore.refresh([aClaim(one), aClaim(two, { now: NOW + 1 }), aClaim(one, { now: NOW + 2 })]);
+    await tokensStore.refresh(
+      [aClaim(one), aClaim(two, { now: NOW + 1 }), aClaim(one, { now: NOW + 2 })],
+      tellNobody,
+    );
     const agent = await findAgent(database.reader, one.agentId);
     assert.deepEqual([agent?.tokenCount, agent?.refreshCount, agent?.lastActivityAt], [4, 2, NOW + 1]);
   });
@@ -128,17 +141,8 @@ onEachDatabase((opened) => {
     const { database, tokensStore } = opened();
     const claimed = await storeRefreshToken();
     const published = [ids.newId('evt'), ids.newId('evt')];
-    const claims = published.map((id) =>
-      aClaim(claimed, {
-        publish: async (tx) => {
-          await tx
-            .insertInto('events')
-            .values({ id, type: 'token.issued', payload: '{}', created_at: NOW })
-            .execute();
-        },
-      }),
-    );
-    await tokensStore.refresh(claims);
+    const claims = published.map((id) => aClaim(claimed, { happening: anIssue(id) }));
+    await tokensStore.refresh(claims, writeEvents);
     const events = await database.reader
       .selectFrom('events')
       .select('id')
@@ -153,10 +157,11 @@ onEachDatabase((opened) => {
   test('a claim whose batch fails has not been used up', async () => {
     const { tokensStore } = opened();
     const claimed = await storeRefreshToken();
-    const publish = () => Promise.reject(new Error('no event'));
-    await assert.rejects(tokensStore.refresh([aClaim(claimed, { publish })]), /no event/);
+    const refuse = () => Promise.reject(new Error('no event'));
+    const claim = aClaim(claimed, { happening: anIssue('x') });
+    await assert.rejects(tokensStore.refresh([claim], refuse), /no event/);
     assert.equal((await find(claimed.id))?.usedAt, null);
-    const [outcome] = await tokensStore.refresh([aClaim(claimed)]);
+    const [outcome] = await tokensStore.refresh([aClaim(claimed)], tellNobody);
     assert.equal(outcome?.status, 'refreshed');
   });
 });

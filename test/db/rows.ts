@@ -2,8 +2,9 @@ import type { Agent } from '../../src/agents/agent.ts';
 import { insertAgent } from '../../src/agents/agents.store.ts';
 import { insertSecret } from '../../src/agents/secrets.store.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Happening } from '../../src/events/outbox.ts';
 import { createIds, digestSecret, type SecretDigest } from '../../src/ids.ts';
-import type { NewGrant, NewRefreshToken, RefreshClaim } from '../../src/oauth/tokens.store.ts';
+import type { NewGrant, NewRefreshToken, PublishAll, RefreshClaim } from '../../src/oauth/tokens.store.ts';
 import type { Organization, Team } from '../../src/organizations/organization.ts';
 import { type Delivery, insertDelivery } from '../../src/webhooks/deliveries.store.ts';
 import type { Webhook } from '../../src/webhooks/webhook.ts';
@@ -105,7 +106,7 @@ export const aGrant = (agentId: string, changes: Partial<NewGrant> = {}): NewGra
   now: NOW,
   usedSecretId: null,
   refreshToken: null,
-  publish: null,
+  happening: null,
   ...changes,
 });
 
@@ -118,9 +119,34 @@ export const aClaim = (
   now: NOW,
   successor: { ...claimed.token, digest: aDigest(), sequence: claimed.token.sequence + 1 },
   rememberUntil: NOW + 2_000_000,
-  publish: null,
+  happening: null,
   ...changes,
 });
+
+/** A token that was issued, to be told from others by its identifier. */
+export const anIssue = (tokenId: string): Happening => ({
+  type: 'token.issued',
+  data: {
+    agent_id: 'agent',
+    agent_name: 'importer',
+    client_id: 'cid',
+    organization_id: null,
+    grant_type: 'client_credentials',
+    token_id: tokenId,
+    scope: 'read',
+    expires_at: '2027-01-15T08:00:00.000Z',
+  },
+});
+
+export const tellNobody: PublishAll = async () => {};
+
+/** Writes an event for each token that was issued, named by the token. */
+export const writeEvents: PublishAll = async (tx, happenings) => {
+  for (const { type, data } of happenings) {
+    const id = 'token_id' in data ? String(data.token_id) : type;
+    await tx.insertInto('events').values({ id, type, payload: '{}', created_at: NOW }).execute();
+  }
+};
 
 /** An agent in the database, with one secret. */
 export async function storeAgent(database: Database, changes: Partial<Agent> = {}): Promise<Agent> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onEachDatabase } from './databases.ts';
-import { ids, NOW, storeAgent } from './rows.ts';
+import { ids, NOW, storeAgent, tellNobody } from './rows.ts';
 
 onEachDatabase((opened) => {
   test('the state of a token is its agent now, and whether it or its grant was revoked', async () => {
@@ -46,8 +46,8 @@ onEachDatabase((opened) => {
     const { tokensStore } = opened();
     assert.deepEqual(await tokensStore.findClients([]), []);
     assert.deepEqual(await tokensStore.findRefreshTokens([]), []);
-    assert.deepEqual(await tokensStore.issue([]), []);
-    assert.deepEqual(await tokensStore.refresh([]), []);
+    assert.deepEqual(await tokensStore.issue([], tellNobody), []);
+    assert.deepEqual(await tokensStore.refresh([], tellNobody), []);
     assert.deepEqual(await tokensStore.findTokenStates([]), []);
     assert.deepEqual(await tokensStore.revoke([]), []);
   });

@@ -2,9 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findAgent } from '../../src/agents/agents.store.ts';
 import { endSecrets, insertSecret, listLivingSecrets } from '../../src/agents/secrets.store.ts';
+import type { PublishAll } from '../../src/oauth/tokens.store.ts';
 import { insertOrganization } from '../../src/organizations/organizations.store.ts';
 import { onEachDatabase } from './databases.ts';
-import { aDigest, aGrant, anAgent, anOrganization, aRefreshToken, ids, NOW, storeAgent } from './rows.ts';
+import {
+  aDigest,
+  aGrant,
+  anAgent,
+  anIssue,
+  anOrganization,
+  aRefreshToken,
+  ids,
+  NOW,
+  storeAgent,
+  tellNobody,
+  writeEvents,
+} from './rows.ts';
 
 onEachDatabase((opened) => {
   async function findClient(clientId: string, now = NOW) {
@@ -65,7 +78,7 @@ onEachDatabase((opened) => {
       aGrant(busy.id, { now: NOW + 3 }),
       aGrant(busy.id, { now: NOW + 3 }),
     ];
-    assert.deepEqual(await tokensStore.issue(grants), Array(4).fill({ refreshTokenId: null }));
+    assert.deepEqual(await tokensStore.issue(grants, tellNobody), Array(4).fill({ refreshTokenId: null }));
     const counted = async (id: string) => {
       const agent = await findAgent(database.reader, id);
       return [agent?.tokenCount, agent?.refreshCount, agent?.lastActivityAt];
@@ -78,17 +91,20 @@ onEachDatabase((opened) => {
     const { database, tokensStore } = opened();
     const agent = await storeAgent(database);
     const grantId = ids.newSortable();
-    let published = 0;
-    const publish = async () => {
-      published += 1;
+    const told: string[] = [];
+    const tell: PublishAll = async (_, happenings) => {
+      told.push(...happenings.map(({ data }) => ('token_id' in data ? String(data.token_id) : '')));
     };
-    const [gone, issued] = await tokensStore.issue([
-      aGrant(ids.newId('agent'), { refreshToken: aRefreshToken({ grantId }), publish }),
-      aGrant(agent.id, { refreshToken: aRefreshToken(), publish }),
-    ]);
+    const [gone, issued] = await tokensStore.issue(
+      [
+        aGrant(ids.newId('agent'), { refreshToken: aRefreshToken({ grantId }), happening: anIssue('gone') }),
+        aGrant(agent.id, { refreshToken: aRefreshToken(), happening: anIssue('issued') }),
+      ],
+      tell,
+    );
     assert.equal(gone, null);
     assert.equal(typeof issued?.refreshTokenId, 'number');
-    assert.equal(published, 1);
+    assert.deepEqual(told, ['issued']);
     const stored = await database.reader
       .selectFrom('refresh_tokens')
       .select('id')
@@ -104,7 +120,10 @@ onEachDatabase((opened) => {
       insertSecret(tx, { agentId: agent.id, digest: aDigest(), createdAt: NOW }),
     );
     const older = (await findClient(agent.clientId))?.secrets[0];
-    await tokensStore.issue([aGrant(agent.id, { usedSecretId: older?.id ?? null, now: NOW + 7 })]);
+    await tokensStore.issue(
+      [aGrant(agent.id, { usedSecretId: older?.id ?? null, now: NOW + 7 })],
+      tellNobody,
+    );
     const living = await listLivingSecrets(database.reader, agent.id, NOW);
     assert.deepEqual(
       living.map((secret) => secret.lastUsedAt),
@@ -116,13 +135,8 @@ onEachDatabase((opened) => {
   test('what a grant publishes is written with its token', async () => {
     const { database, tokensStore } = opened();
     const agent = await storeAgent(database);
-    const event = { id: ids.newId('evt'), type: 'token.issued', payload: '{}', created_at: NOW };
-    const publish: Parameters<typeof aGrant>[1] = {
-      publish: async (tx) => {
-        await tx.insertInto('events').values(event).execute();
-      },
-    };
-    await tokensStore.issue([aGrant(agent.id, publish)]);
+    const event = { id: ids.newSortable(), type: 'token.issued', payload: '{}', created_at: NOW };
+    await tokensStore.issue([aGrant(agent.id, { happening: anIssue(event.id) })], writeEvents);
     const written = await database.reader
       .selectFrom('events')
       .selectAll()
@@ -138,14 +152,12 @@ onEachDatabase((opened) => {
     const { database, tokensStore } = opened();
     const agent = await storeAgent(database);
     const grantId = ids.newSortable();
-    const publish = () => Promise.reject(new Error('no event'));
-    await assert.rejects(
-      tokensStore.issue([
-        aGrant(agent.id, { refreshToken: aRefreshToken({ grantId }) }),
-        aGrant(agent.id, { publish }),
-      ]),
-      /no event/,
-    );
+    const grants = [
+      aGrant(agent.id, { refreshToken: aRefreshToken({ grantId }) }),
+      aGrant(agent.id, { happening: anIssue('x') }),
+    ];
+    const refuse = () => Promise.reject(new Error('no event'));
+    await assert.rejects(tokensStore.issue(grants, refuse), /no event/);
     assert.equal((await findAgent(database.reader, agent.id))?.tokenCount, 0);
     const stored = await database.reader
       .selectFrom('refresh_tokens')

@@ -10,6 +10,7 @@ import { createSigner } from '../../src/keys/signer.ts';
 import { openDatabase } from '../../src/open-database.ts';
 import { TestClock } from '../clock.ts';
 import { createTestDatabase, temporaryFolder } from '../databases.ts';
+import { storedSigningKey } from '../signing-keys.ts';
 
 export const ROTATION = 90 * 86_400_000;
 export const LONGEST_TOKEN = 3_600_000;
@@ -40,6 +41,7 @@ export async function openRing(): Promise<OpenRing> {
       masterKey: key,
       audit: new AuditLog({ clock, masterKey: key }),
       sign: createSigner(availableParallelism()),
+      generateKey: storedSigningKey,
       rotationMilliseconds: ROTATION,
       longestTokenMilliseconds: LONGEST_TOKEN,
     });

@@ -41,7 +41,8 @@ onEachDatabase((opened) => {
       ids,
       store,
       subscriptions,
-      shared: null,
+      database,
+      isShared: false,
       hasFullBacklog,
     });
     await outbox.reload(database.reader);
