@@ -6,6 +6,8 @@ const MOST_LOST_CONNECTIONS = 2;
 const LONGEST_BACKOFF_MILLISECONDS = 50;
 /** Whoever has tried for so long is told that the database is unavailable. */
 const LONGEST_MILLISECONDS = 5000;
+/** Longer, since who waits for a turn holds nothing that others wait for. */
+const LONGEST_TURN_MILLISECONDS = 10_000;
 
 /**
  * Runs what the database may ask to run again. What met a conflict once goes on in a lane, one at a time: a crowd that
@@ -34,7 +36,7 @@ export class Retries {
    * that a crowd of these leaves the others to those who do not wait for them.
    */
   async runInLane<T>(attempt: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + LONGEST_MILLISECONDS;
+    const deadline = performance.now() + LONGEST_TURN_MILLISECONDS;
     return this.#inLane(() => {
       if (performance.now() > deadline) throw new DatabaseUnavailable('There was no turn in time.');
       return withoutConflicts(() => withoutBreaks(attempt, deadline), deadline);
