@@ -2,9 +2,11 @@
 // Plain JavaScript that old versions of Node read too: it finds a Node that runs the rest.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
+const { enableCompileCache } = nodeModule;
 const OLDEST = 24;
 const pinned = fileURLToPath(
   new URL(
@@ -25,7 +27,15 @@ else if (process.env.UV_THREADPOOL_SIZE === undefined && threads !== '4' && proc
     ...process.env,
     UV_THREADPOOL_SIZE: threads,
   });
-} else await import(entry);
+} else {
+  keepCompiled();
+  await import(entry);
+}
+
+/** Stripping types and compiling is half of a start. Where the folder cannot be written, it is done each time. */
+function keepCompiled() {
+  enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url)));
+}
 
 function runPinned() {
   if (!existsSync(pinned)) refuse();

@@ -59,10 +59,12 @@ With \`--json\`, \`tables\` has the name, the \`rows\` and the \`sha256\` of eac
   },
   'signet admin add': {
     example: `$ npx signet admin add second@signet.example --generate
-Added second@signet.example.
+Added second@signet.example, owner.
 
   Password   Kt8TL9oBVE4mls3DzXwWA2D0   (shown this once)`,
-    text: passwordNotes,
+    text: `[Administrators](administrators.md) says what each role may do. The first one is an owner.
+
+${passwordNotes}`,
   },
   'signet admin password': {
     example: `$ npx signet admin password admin@localhost
@@ -75,8 +77,13 @@ ${passwordNotes}`,
   },
   'signet admin list': {
     example: `$ npx signet admin list
-EMAIL            CREATED                   ID
-admin@localhost  2026-11-21T10:40:59.343Z  admin_01m7yv3vx1egbb67qk55yr1sd5`,
+EMAIL            ROLE   ORGANIZATION  CREATED                   ID
+admin@localhost  owner  -             2026-11-21T10:40:59.343Z  admin_01m7yv3vx1egbb67qk55yr1sd5`,
+  },
+  'signet admin role': {
+    example: `$ npx signet admin role second@signet.example operator
+Now second@signet.example, operator.`,
+    text: 'It holds from the next request on, for API keys too.',
   },
   'signet admin remove': {
     example: `$ npx signet admin remove second@signet.example

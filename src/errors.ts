@@ -35,8 +35,8 @@ export const errorCatalogue = {
   },
   unauthorized: {
     status: 401,
-    when: 'An administrator path was called without an administrator’s e-mail address and password.',
-    fix: 'Send them by HTTP Basic authentication.',
+    when: 'An administrator path was called without an administrator’s password or API key, or with a wrong one.',
+    fix: 'Send the e-mail address and the password by HTTP Basic authentication, or an API key as a Bearer token.',
     source: 'RFC 7617',
   },
   invalid_token: {
@@ -50,6 +50,12 @@ export const errorCatalogue = {
     when: 'The access token does not hold every scope of the agent, and the call would change the agent.',
     fix: 'Get a token without naming a `scope`, which grants all scopes of the agent.',
     source: 'RFC 6750 §3.1',
+  },
+  insufficient_role: {
+    status: 403,
+    when: 'The administrator, or the API key, has a role that may not do this, or is bound to one organization.',
+    fix: 'Ask an owner; docs/administrators.md says what each role may do.',
+    source: 'RFC 9110 §15.5.4',
   },
   not_found: {
     status: 404,
@@ -80,6 +86,12 @@ export const errorCatalogue = {
     when: 'The body is of a content type that the path does not read.',
     fix: 'Send `application/json`; under `/oauth`, `application/x-www-form-urlencoded` is read too.',
     source: 'RFC 9110 §15.5.16',
+  },
+  too_many_attempts: {
+    status: 429,
+    when: 'Too many wrong administrator passwords came from this address.',
+    fix: 'Wait for the seconds in the `Retry-After` header; another address need not wait.',
+    source: 'RFC 6585 §4',
   },
   server_error: {
     status: 500,
@@ -147,7 +159,7 @@ export const invalidClient = (usedBasic: boolean): ServiceError =>
 export const unauthorized = (): ServiceError =>
   new ServiceError(
     'unauthorized',
-    'Send an administrator’s e-mail address and password by HTTP Basic authentication.',
+    'Send an administrator’s e-mail address and password by HTTP Basic authentication, or an API key as a Bearer token.',
     { headers: { 'www-authenticate': 'Basic realm="signet", charset="UTF-8"' } },
   );
 
@@ -173,6 +185,16 @@ export const insufficientScope = (scopes: readonly string[]): ServiceError =>
         'www-authenticate': `Bearer realm="signet", error="insufficient_scope", scope="${scopes.join(' ')}"`,
       },
     },
+  );
+
+export const insufficientRole = (description: string): ServiceError =>
+  new ServiceError('insufficient_role', description);
+
+export const tooManyAttempts = (waitSeconds: number): ServiceError =>
+  new ServiceError(
+    'too_many_attempts',
+    `Too many wrong passwords came from this address. Try again in ${waitSeconds} seconds.`,
+    { headers: { 'retry-after': String(waitSeconds) } },
   );
 
 export const notFound = (what: string): ServiceError =>

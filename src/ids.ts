@@ -7,6 +7,7 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** Secrets leave the service once; only their digest is stored. The brands keep the two apart. */
 export type ClientSecret = Branded<'ClientSecret'>;
+export type ApiKeySecret = Branded<'ApiKeySecret'>;
 export type RefreshTokenSecret = Branded<'RefreshTokenSecret'>;
 export type SecretDigest = Branded<'SecretDigest'>;
 
@@ -30,6 +31,8 @@ export interface Ids {
   newSortable(): string;
   /** `cs_`, 256 random bits, a checksum of 32 bits. */
   newClientSecret(): ClientSecret;
+  /** `sk_`, 256 random bits, a checksum of 32 bits. */
+  newApiKeySecret(): ApiKeySecret;
   /** 256 random bits and a checksum; the refresh token is `rt_ROW_` and this. */
   newRefreshTokenSecret(): RefreshTokenSecret;
   /** `whsec_` and base64 of 33 random bytes, so that no padding appears. */
@@ -51,6 +54,7 @@ export function createIds(
     newSortable,
     newId: (prefix) => `${prefix}_${newSortable()}`,
     newClientSecret: () => `cs_${secret()}` as ClientSecret,
+    newApiKeySecret: () => `sk_${secret()}` as ApiKeySecret,
     newRefreshTokenSecret: () => secret() as RefreshTokenSecret,
     newWebhookSecret: () => `whsec_${Buffer.from(random(33)).toString('base64')}`,
   };

@@ -101,8 +101,12 @@ export function errorResponses(...codes: readonly ErrorCode[]): Record<number, T
   return responses;
 }
 
-/** What every administrator path that reads a body can answer with, besides its own. */
-export const ADMIN_ERRORS = ['unauthorized'] as const satisfies readonly ErrorCode[];
+/** What every administrator path can answer with, and what those add that read a body. */
+export const ADMIN_ERRORS = [
+  'unauthorized',
+  'insufficient_role',
+  'too_many_attempts',
+] as const satisfies readonly ErrorCode[];
 export const BODY_ERRORS = [
   'payload_too_large',
   'unsupported_media_type',

@@ -63,6 +63,7 @@ test('ids and secrets have their prefix and their alphabet', () => {
     assert.match(ids.newId(prefix), new RegExp(`^${prefix}_${SORTABLE_PATTERN}$`));
   }
   assert.match(ids.newClientSecret(), /^cs_[0-9a-hjkmnp-tv-z]{59}$/);
+  assert.match(ids.newApiKeySecret(), /^sk_[0-9a-hjkmnp-tv-z]{59}$/);
   assert.match(ids.newWebhookSecret(), /^whsec_[A-Za-z0-9+/]{44}$/);
 });
 
@@ -71,6 +72,7 @@ test('ten thousand ids and secrets are all different', () => {
   for (const make of [
     ids.newSortable,
     ids.newClientSecret,
+    ids.newApiKeySecret,
     ids.newRefreshTokenSecret,
     ids.newWebhookSecret,
   ]) {

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { callerOf } from '../admin/caller.ts';
 import { type Actor, actorOf } from '../audit/actor.ts';
 import { toTimestamp } from '../clock.ts';
 import { invalidRequest, notFound } from '../errors.ts';
@@ -22,6 +23,7 @@ import {
   changeAgent,
   createAgent,
   type NewAgent,
+  noSuchOrganization,
   removeAgent,
   revokeAllTokens,
   rotateSecret,
@@ -60,7 +62,10 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
       },
     },
-    async (request, reply) => reply.code(201).send(await create(deps, request.body, actorOf(request))),
+    async (request, reply) => {
+      const body = placeWithin(request.body, callerOf(request).organizationId);
+      return reply.code(201).send(await create(deps, body, actorOf(request)));
+    },
   );
 
   app.get(
@@ -74,7 +79,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 200: AgentList, ...errorResponses(...ADMIN_ERRORS) },
       },
     },
-    async ({ query }) => list(deps, query),
+    async (request) => list(deps, request.query, callerOf(request).organizationId),
   );
 
   app.get(
@@ -168,6 +173,13 @@ export async function create(deps: AgentsDeps, body: CreateBody, by: Actor) {
   return { agent: toAgentView(agent), client_id: agent.clientId, client_secret: clientSecret };
 }
 
+/** Who is bound to an organization makes agents there, and knows of no other. */
+function placeWithin(body: CreateBody, organizationId: string | null): CreateBody {
+  const wanted = body.organization_id ?? organizationId;
+  if (organizationId !== null && wanted !== organizationId) throw noSuchOrganization();
+  return { ...body, organization_id: wanted };
+}
+
 function toNewAgent(body: CreateBody): NewAgent {
   return {
     name: body.name,
@@ -188,8 +200,9 @@ interface ListQuery {
 }
 
 /** What `GET` of the list answers, here and under an organization. */
-export async function list(deps: AgentsDeps, query: ListQuery) {
+export async function list(deps: AgentsDeps, query: ListQuery, within: string | null = null) {
   const filter: AgentFilter = {
+    ...(within !== null && { within }),
     ...(query.organization_id !== undefined && { organizationId: query.organization_id }),
     ...(query.team_id !== undefined && { teamId: query.team_id }),
     ...(query.is_active !== undefined && { isActive: query.is_active }),

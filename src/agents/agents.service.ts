@@ -200,8 +200,10 @@ async function requireAgent(tx: Queries, id: string): Promise<Agent> {
 
 async function requireOrganization(tx: Queries, id: string | null): Promise<void> {
   if (id === null || (await findOrganization(tx, id)) !== null) return;
-  throw invalidRequest('organization_id: there is no such organization.');
+  throw noSuchOrganization();
 }
+
+export const noSuchOrganization = () => invalidRequest('organization_id: there is no such organization.');
 
 async function requireTeam(tx: Queries, agent: Pick<Agent, 'organizationId' | 'teamId'>): Promise<void> {
   if (agent.teamId === null) return;

@@ -6,6 +6,8 @@ import type { Agent } from './agent.ts';
 import { formatScope, splitScope } from './scope.ts';
 
 export interface AgentFilter {
+  /** All that there is for whoever asks is in this organization. */
+  within?: string;
   organizationId?: string;
   teamId?: string;
   isActive?: boolean;
@@ -30,6 +32,7 @@ export async function listAgents(db: Queries, filter: AgentFilter, page: Page): 
     .orderBy('id', 'desc')
     .limit(page.limit + 1);
   if (page.cursor !== null) query = query.where('id', '<', page.cursor);
+  if (filter.within !== undefined) query = query.where('organization_id', '=', filter.within);
   if (filter.organizationId !== undefined) query = query.where('organization_id', '=', filter.organizationId);
   if (filter.teamId !== undefined) query = query.where('team_id', '=', filter.teamId);
   if (filter.isActive !== undefined) query = query.where('is_active', '=', toFlag(filter.isActive));

@@ -2,13 +2,6 @@ import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who sent the request; set on administrator paths before any handler runs. */
-    administrator: { id: string; email: string } | null;
-  }
-}
-
 export const actorKinds = ['administrator', 'agent', 'command_line', 'service'] as const;
 export type ActorKind = (typeof actorKinds)[number];
 
@@ -31,8 +24,13 @@ export const commandLineActor = (userName: string): Actor => ({
   name: userName,
 });
 
+/** What is known of who sent a request. */
+interface Sent extends Pick<FastifyRequest, 'id' | 'ip' | 'socket' | 'bearer'> {
+  administrator: { id: string; email: string } | null;
+}
+
 /** Whoever the request was authenticated as. */
-export function actorOf(request: FastifyRequest): Actor {
+export function actorOf(request: Sent): Actor {
   const way = { requestId: request.id, address: addressOf(request) };
   const { administrator, bearer } = request;
   if (administrator !== null) {
@@ -43,7 +41,7 @@ export function actorOf(request: FastifyRequest): Actor {
 }
 
 /** A trusted proxy passes on what a client wrote into its header; where that is no address, the proxy's own counts. */
-function addressOf(request: FastifyRequest): string | null {
+function addressOf(request: Pick<Sent, 'ip' | 'socket'>): string | null {
   const found = [request.ip, request.socket.remoteAddress].find((text) => isIP(text ?? '') !== 0);
   return found === undefined ? null : ipaddr.process(found).toString();
 }

@@ -21,8 +21,12 @@ export const auditActions = {
   'webhook.redelivered': 'A delivery was sent again.',
   'signing_key.rotated': 'The next signing key took over, by request or because it was time.',
   'administrator.added': 'An administrator was added; the first one by the service.',
+  'administrator.changed': 'An administrator got another role, organization or e-mail address.',
   'administrator.password_changed': 'An administrator got another password.',
-  'administrator.removed': 'An administrator was removed.',
+  'administrator.removed':
+    'An administrator was removed with their API keys, alone or with the organization they were bound to.',
+  'api_key.added': 'An administrator got an API key.',
+  'api_key.removed': 'An API key was ended.',
 } as const;
 
 export type AuditAction = keyof typeof auditActions;
@@ -34,6 +38,7 @@ export const targetKinds = [
   'webhook',
   'signing_key',
   'administrator',
+  'api_key',
 ] as const;
 
 export interface Target {

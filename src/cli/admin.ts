@@ -1,7 +1,11 @@
-import type { Administrator } from '../admin/administrator.ts';
-import { addAdministrator, changePassword, removeAdministrator } from '../admin/administrators.service.ts';
+import type { Administrator, Role } from '../admin/administrator.ts';
+import { toAdministratorView } from '../admin/administrators.schema.ts';
+import {
+  addAdministrator,
+  changeAdministrator,
+  removeAdministrator,
+} from '../admin/administrators.service.ts';
 import { listAdministrators } from '../admin/administrators.store.ts';
-import { toTimestamp } from '../clock.ts';
 import { withAudit } from './audited.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
@@ -13,16 +17,25 @@ interface Request {
   source: PasswordSource;
 }
 
-/** Makes a further administrator, who may do everything. */
-export async function addAdmin(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
+interface NewAdmin extends Request {
+  role: Role;
+  /** The identifier of the one organization that they see and change; null for everything. */
+  organizationId: string | null;
+}
+
+/** Makes a further administrator. */
+export async function addAdmin(
+  deps: CommandDeps,
+  { email, source, role, organizationId }: NewAdmin,
+): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
   const administrator = await withAudit(config, deps.clock, ({ database, audit, by }) =>
-    addAdministrator({ ...deps, database, audit }, { email, password }, by),
+    addAdministrator({ ...deps, database, audit }, { email, password, role, organizationId }, by),
   );
   return {
-    text: `Added ${administrator.email}.\n${passwordLine(generated)}`,
-    json: { administrator: toView(administrator), ...passwordMember(generated) },
+    text: `Added ${describe(administrator)}.\n${passwordLine(generated)}`,
+    json: { administrator: toAdministratorView(administrator), ...passwordMember(generated) },
   };
 }
 
@@ -30,21 +43,37 @@ export async function addAdmin(deps: CommandDeps, { email, source }: Request): P
 export async function changeAdminPassword(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  await withAudit(config, deps.clock, ({ by, ...opened }) => changePassword(opened, { email, password }, by));
+  await withAudit(config, deps.clock, ({ by, ...opened }) =>
+    changeAdministrator(opened, { email }, { password }, by),
+  );
   return {
     text: `Changed the password of ${email}.\n${passwordLine(generated)}`,
     json: { email, ...passwordMember(generated) },
   };
 }
 
+/** Gives an administrator another role, from the next request on; never the last owner. */
+export async function changeAdminRole(
+  { loadConfig, clock }: Pick<CommandDeps, 'loadConfig' | 'clock'>,
+  { email, role }: { email: string; role: Role },
+): Promise<Outcome> {
+  const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
+    changeAdministrator(opened, { email }, { role }, by),
+  );
+  return {
+    text: `Now ${describe(administrator)}.\n`,
+    json: { administrator: toAdministratorView(administrator) },
+  };
+}
+
 /** The administrators in the order in which they were made. */
 export async function listAdmins({ loadConfig }: Pick<CommandDeps, 'loadConfig'>): Promise<Outcome> {
   const administrators = await withDatabase(loadConfig(), ({ reader }) => listAdministrators(reader));
-  const views = administrators.map(toView);
+  const views = administrators.map(toAdministratorView);
   return {
     text: textTable(
-      ['EMAIL', 'CREATED', 'ID'],
-      views.map(({ id, email, created_at }) => [email, created_at, id]),
+      ['EMAIL', 'ROLE', 'ORGANIZATION', 'CREATED', 'ID'],
+      views.map((view) => [view.email, view.role, view.organization_id ?? '-', view.created_at, view.id]),
     ),
     json: { administrators: views },
   };
@@ -56,16 +85,16 @@ export async function removeAdmin(
   email: string,
 ): Promise<Outcome> {
   const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
-    removeAdministrator(opened, email, by),
+    removeAdministrator(opened, { email }, by),
   );
-  return { text: `Removed ${administrator.email}.\n`, json: { administrator: toView(administrator) } };
+  return {
+    text: `Removed ${administrator.email}.\n`,
+    json: { administrator: toAdministratorView(administrator) },
+  };
 }
 
-const toView = ({ id, email, createdAt }: Administrator) => ({
-  id,
-  email,
-  created_at: toTimestamp(createdAt),
-});
+const describe = ({ email, role, organizationId }: Administrator): string =>
+  `${email}, ${role}${organizationId === null ? '' : ` of ${organizationId}`}`;
 
 const passwordLine = (generated: string | null): string =>
   generated === null ? '' : `\n  Password   ${generated}   (shown this once)\n`;

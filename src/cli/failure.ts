@@ -20,10 +20,11 @@ export const failureCodes = {
   temporarily_unavailable: 'The database is busy, away or full. Try again.',
   migrations_pending:
     'The tables are not those of this version. With `migrate --check`, `pending` names what is missing.',
-  invalid_request: 'The password is too short or too long, or the two entries differ.',
+  invalid_request:
+    'The password is too short or too long, the two entries differ, or there is no such organization.',
   not_found: 'There is no such administrator.',
   conflict:
-    'The address is taken, the file exists, the administrator is the last one, or the target of a copy is not empty.',
+    'The address is taken, the file exists, the administrator is the last owner, or the target of a copy is not empty.',
   audit_log_broken: 'The audit log is not what was written; `position` is the first entry that does not fit.',
   unsupported: 'The command does not work with this kind of database.',
   failed: 'Anything else.',

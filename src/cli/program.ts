@@ -1,5 +1,5 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { EMAIL_PATTERN } from '../admin/administrator.ts';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { EMAIL_PATTERN, ROLES, type Role } from '../admin/administrator.ts';
 import type { Link } from '../audit/chain.ts';
 import { version } from '../version.ts';
 import type { CommandDeps, Outcome } from './command.ts';
@@ -52,7 +52,7 @@ export function createProgram(deps: CommandDeps): Command {
     })
     .addHelpText('after', epilogue);
   addServiceCommands(program, deps);
-  addAdminCommands(program.command('admin').description('Administrators and their passwords.'), deps);
+  addAdminCommands(program.command('admin').description('Administrators, their roles and passwords.'), deps);
   addKeyCommands(program.command('keys').description('The keys that sign tokens.'), deps);
   addAuditCommands(program.command('audit').description('The log of who did what.'), deps);
   return program;
@@ -112,13 +112,14 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
 function addAdminCommands(admin: Command, deps: CommandDeps): void {
   withPassword(admin.command('add'))
     .description('Make a further administrator. Asks for the password where no option says otherwise.')
-    .action((email: string, options: PasswordOptions) =>
-      report(
-        deps,
-        options,
-        load.admin().then(({ addAdmin }) => addAdmin(deps, { email, source: sourceOf(options) })),
-      ),
-    );
+    .addOption(new Option('--role <role>', 'what they may do').choices(ROLES).default('owner'))
+    .option('--organization <id>', 'the one organization that they see and change; without it, everything')
+    .action(async (email: string, options: PasswordOptions & { role: Role; organization?: string }) => {
+      const { addAdmin } = await load.admin();
+      const { role, organization: organizationId = null } = options;
+      const adding = addAdmin(deps, { email, source: sourceOf(options), role, organizationId });
+      return report(deps, options, adding);
+    });
   withPassword(admin.command('password'))
     .description('Change the password of an administrator; the old one ends at once.')
     .action((email: string, options: PasswordOptions) =>
@@ -130,6 +131,16 @@ function addAdminCommands(admin: Command, deps: CommandDeps): void {
           .then(({ changeAdminPassword }) => changeAdminPassword(deps, { email, source: sourceOf(options) })),
       ),
     );
+  admin
+    .command('role')
+    .description('Give an administrator another role; the last owner keeps it.')
+    .argument('<email>', 'the e-mail address', toEmail)
+    .addArgument(new Argument('<role>', `one of ${ROLES.join(', ')}`).choices(ROLES))
+    .addOption(json())
+    .action(async (email: string, role: Role, options: { json?: true }) => {
+      const { changeAdminRole } = await load.admin();
+      return report(deps, options, changeAdminRole(deps, { email, role }));
+    });
   admin
     .command('list')
     .description('List the administrators.')
@@ -143,7 +154,7 @@ function addAdminCommands(admin: Command, deps: CommandDeps): void {
     );
   admin
     .command('remove')
-    .description('Take the access of an administrator away at once; never of the last one.')
+    .description('Take the access of an administrator away at once; never of the last owner.')
     .argument('<email>', 'the e-mail address', toEmail)
     .addOption(json())
     .action((email: string, options: { json?: true }) =>

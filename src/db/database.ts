@@ -4,6 +4,7 @@ import type { Generated, Kysely } from 'kysely';
 type Flag = 0 | 1;
 /** Milliseconds since the Unix epoch. */
 type Milliseconds = number;
+type AdministratorRole = 'viewer' | 'operator' | 'owner';
 
 /** The tables, the same in every database; `migrations/` makes them. */
 export interface Tables {
@@ -12,6 +13,19 @@ export interface Tables {
     id: string;
     email: string;
     password_hash: string;
+    role: AdministratorRole;
+    organization_id: string | null;
+    created_at: Milliseconds;
+  };
+  administrator_keys: {
+    id: string;
+    administrator_id: string;
+    name: string;
+    digest: string;
+    prefix: string;
+    role: AdministratorRole | null;
+    expires_at: Milliseconds | null;
+    last_used_at: Milliseconds | null;
     created_at: Milliseconds;
   };
   organizations: {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import { Checkpoints } from './checkpoints.ts';
 import {
   type CommitObserver,
   type Database,
@@ -46,6 +47,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: Queries;
   readonly #commits: GroupCommit;
   readonly #log: WalFlush;
+  readonly #checkpoints: Checkpoints;
 
   constructor(path: string, onCommit: CommitObserver = () => {}, access: Access = 'alone') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -56,13 +58,17 @@ export class SqliteDatabase implements Database {
     this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
     this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(writer) });
     this.#log = new WalFlush(path);
+    this.#checkpoints = new Checkpoints({ path, finish: () => this.#finishCheckpoint() });
     this.#commits = new GroupCommit(
       {
         execute: (sql) => translated(() => this.prepareWrite(sql).run()),
         isInTransaction: () => writer.isTransaction,
         flush: () => this.#log.flush(),
       },
-      (transactions, seconds) => onCommit({ transactions, seconds, tx: this.#writer }),
+      (transactions, seconds) => {
+        this.#checkpoints.noteCommit();
+        onCommit({ transactions, seconds, tx: this.#writer });
+      },
     );
   }
 
@@ -84,9 +90,14 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#commits.idle();
+    await this.#checkpoints.close();
     this.#log.close();
     const { lock, writer, reader } = this.#connections;
     for (const connection of [reader, writer, lock]) if (connection?.isOpen) connection.close();
+  }
+
+  #finishCheckpoint(): void {
+    if (!this.#connections.writer.isTransaction) this.prepareWrite('pragma wal_checkpoint(passive)').get();
   }
 }
 
@@ -113,8 +124,9 @@ export function openConnection(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
     // NORMAL: the database is whole after any crash, and the group commit flushes the log before it answers anybody.
+    // 32,000 pages: checkpoints are the matter of a thread, and only without it of a commit.
     connection.exec(
-      'pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on; pragma temp_store = memory',
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on; pragma temp_store = memory; pragma wal_autocheckpoint = 32000',
     );
     // SQLite's own knows no letters but ASCII; PostgreSQL's knows them all.
     connection.function('lower', { deterministic: true }, (text) =>

@@ -5,7 +5,9 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { administratorsRoutes } from '../admin/administrators.routes.ts';
 import type { Administrators } from '../admin/administrators.ts';
+import { ownAccountRoutes } from '../admin/own-account.routes.ts';
 import { agentsRoutes } from '../agents/agents.routes.ts';
 import { meRoutes } from '../agents/me.routes.ts';
 import { organizationAgentsRoutes } from '../agents/organization-agents.routes.ts';
@@ -26,6 +28,7 @@ import { deliveriesRoutes } from '../webhooks/deliveries.routes.ts';
 import type { QueueStore } from '../webhooks/queue.store.ts';
 import { webhooksRoutes } from '../webhooks/webhooks.routes.ts';
 import { adminAuth } from './admin-auth.ts';
+import { watchAccess } from './administrator-access.ts';
 import { bearerAuth } from './bearer-auth.ts';
 import { readFormBodies, readJsonBodies } from './body-parsers.ts';
 import { answerBrokenRequest } from './broken-request.ts';
@@ -109,6 +112,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
   await app.register(async (administrators) => {
     administrators.addHook('onRequest', adminAuth(deps.administrators));
+    watchAccess(administrators, deps);
     await administrators.register(agentsRoutes, deps);
     await administrators.register(organizationAgentsRoutes, deps);
     await administrators.register(organizationsRoutes, deps);
@@ -117,6 +121,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     await administrators.register(deliveriesRoutes, deps);
     await administrators.register(keysRoutes, deps);
     await administrators.register(auditRoutes, deps);
+    await administrators.register(administratorsRoutes, deps);
+    await administrators.register(ownAccountRoutes, deps);
   });
 
   await app.register(async (agents) => {

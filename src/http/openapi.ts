@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifySchema } from 'fastify';
+import { describeAccess } from './administrator-access.ts';
 
 const description = `Machine identities and tokens: OAuth 2.0 client credentials, offline verification, immediate revocation.
 
@@ -27,6 +28,7 @@ export async function collectOpenapi(app: FastifyInstance, version: string): Pro
         { name: 'organizations', description: 'Owners of agents and teams' },
         { name: 'teams', description: 'Groups of agents within an organization' },
         { name: 'webhooks', description: 'Who is told of events' },
+        { name: 'administrators', description: 'Who manages the service, and their API keys' },
         { name: 'keys', description: 'The keys that sign tokens' },
         { name: 'audit', description: 'Who did what to what' },
         { name: 'operations', description: 'Health and metrics' },
@@ -36,7 +38,12 @@ export async function collectOpenapi(app: FastifyInstance, version: string): Pro
           administrator: {
             type: 'http',
             scheme: 'basic',
-            description: 'An administrator’s e-mail address and password.',
+            description: 'An administrator’s e-mail address and password, or an API key in its place.',
+          },
+          apiKey: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API key of an administrator.',
           },
           accessToken: {
             type: 'http',
@@ -53,7 +60,11 @@ export async function collectOpenapi(app: FastifyInstance, version: string): Pro
       },
     },
     transform: ({ schema, url, route }) => ({
-      schema: { operationId: operationId(String(route.method), url), ...schema },
+      schema: {
+        operationId: operationId(String(route.method), url),
+        ...schema,
+        ...forAdministrators(String(route.method), url, schema),
+      },
       url,
     }),
   });
@@ -86,6 +97,16 @@ export async function serveOpenapi(app: FastifyInstance): Promise<void> {
       css: [{ filename: 'signet.css', content: '.swagger-ui .topbar { display: none }' }],
     },
   });
+}
+
+/** The role that a route needs, and the other way to say who one is. */
+function forAdministrators(method: string, url: string, schema: FastifySchema | undefined): FastifySchema {
+  const needed = describeAccess(method, url);
+  if (needed === '') return {};
+  return {
+    description: [schema?.description, needed].filter(Boolean).join(' '),
+    security: [...(schema?.security ?? []), { apiKey: [] }],
+  };
 }
 
 /** `POST /api/agents/:id` becomes `post_api_agents_id`: stable names for generated clients. */

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { callerOf } from '../admin/caller.ts';
 import type { AgentsDeps } from '../agents/agents.service.ts';
 import { actorOf } from '../audit/actor.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
@@ -56,9 +57,11 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         response: { 200: OrganizationList, ...errorResponses(...ADMIN_ERRORS) },
       },
     },
-    async ({ query }) => {
-      const page = toPage(query);
-      const { items, next } = splitPage(await listOrganizations(database.reader, page), page.limit);
+    async (request) => {
+      const page = toPage(request.query);
+      const { organizationId } = callerOf(request);
+      const found = await listOrganizations(database.reader, page, organizationId);
+      const { items, next } = splitPage(found, page.limit);
       return { organizations: items.map(toOrganizationView), ...next };
     },
   );
@@ -110,6 +113,7 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         tags,
         security,
         summary: 'Delete an organization with its teams and agents',
+        description: 'The administrators who are bound to it are removed, too.',
         params: OrganizationParams,
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },

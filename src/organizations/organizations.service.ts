@@ -1,3 +1,5 @@
+import { administratorRemoval } from '../admin/administrators.audit.ts';
+import { deleteAdministratorsOf } from '../admin/administrators.store.ts';
 import { type AgentsDeps, removeAgentWithin } from '../agents/agents.service.ts';
 import { listAgents } from '../agents/agents.store.ts';
 import type { Actor } from '../audit/actor.ts';
@@ -73,7 +75,8 @@ export async function changeOrganization(
 const ROWS_PER_STEP = 200;
 
 /**
- * Deletes its agents, each with its event, then its teams and itself. More of them than one step holds go in several
+ * Deletes its agents, each with its event, then its teams, its administrators and itself. More of them than one step holds
+ * go in several
  * transactions, so that nobody waits behind them; a crash in between leaves an organization that can be deleted again.
  */
 export async function removeOrganization(deps: Deps, id: string, by: Actor): Promise<void> {
@@ -90,7 +93,7 @@ async function removeSome(deps: Deps, tx: Queries, { id, by }: { id: string; by:
   const removals: Change[] = [];
   for (const agent of agents) removals.push(await removeAgentWithin(tx, deps, agent, by));
   for (const team of teams) removals.push(await removeTeam(tx, team));
-  if (isLast) removals.push(await removeItself(tx, organization));
+  if (isLast) removals.push(...(await removeItself(tx, organization)));
   await deps.audit.record(tx, by, ...removals);
   return isLast;
 }
@@ -100,9 +103,14 @@ async function removeTeam(tx: Queries, team: Team): Promise<Change> {
   return teamDeletion(team);
 }
 
-async function removeItself(tx: Queries, organization: Organization): Promise<Change> {
+/** With those who are bound to it. */
+async function removeItself(tx: Queries, organization: Organization): Promise<Change[]> {
+  const administrators = await deleteAdministratorsOf(tx, organization.id);
   await deleteOrganization(tx, organization.id);
-  return { action: 'organization.deleted', ...placeOf(organization), before: audited(organization) };
+  return [
+    ...administrators.map(administratorRemoval),
+    { action: 'organization.deleted', ...placeOf(organization), before: audited(organization) },
+  ];
 }
 
 const placeOf = ({ id, name }: Organization): { target: Target; organizationId: string } => ({

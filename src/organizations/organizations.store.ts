@@ -13,13 +13,18 @@ export async function findOrganization(db: Queries, id: string): Promise<Organiz
   return row === undefined ? null : toOrganization(row);
 }
 
-/** At most `page.limit + 1` organizations, newest first. */
-export async function listOrganizations(db: Queries, page: Page): Promise<Organization[]> {
+/** At most `page.limit + 1` organizations, newest first; the one alone where there is no other for whoever asks. */
+export async function listOrganizations(
+  db: Queries,
+  page: Page,
+  within: string | null = null,
+): Promise<Organization[]> {
   let query = db
     .selectFrom('organizations')
     .selectAll()
     .orderBy('id', 'desc')
     .limit(page.limit + 1);
+  if (within !== null) query = query.where('id', '=', within);
   if (page.cursor !== null) query = query.where('id', '<', page.cursor);
   return (await query.execute()).map(toOrganization);
 }

@@ -24,7 +24,10 @@ const secrets = new Set<string>([ADMIN.password]);
 function keepSecrets(body: unknown): void {
   if (typeof body !== 'object' || body === null) return;
   for (const [name, value] of Object.entries(body)) {
-    if (typeof value === 'string' && /^(client_secret|secret|access_token|refresh_token)$/.test(name))
+    if (
+      typeof value === 'string' &&
+      /^(client_secret|secret|password|access_token|refresh_token)$/.test(name)
+    )
       secrets.add(value);
     else keepSecrets(value);
   }
@@ -53,6 +56,42 @@ test('every operation that changes something is in the log, and says who, what a
   }
 });
 
+test('an administrator who changes leaves what changed, that the password did, and each key that ended', async () => {
+  const person = { email: 'changing@signet.test', role: 'viewer', password: 'the first of two' };
+  const { id } = (await call('POST', '/api/administrators', { json: person })).body.administrator;
+  const keys = '/api/administrators/me/keys';
+  const made = await service.call('POST', keys, { admin: person, json: { name: 'script' } });
+  const since = (await auditLog(service)).head.position;
+  const json = { role: 'operator', email: 'changed@signet.test', password: 'the second of two' };
+  const path = `/api/administrators/${id}`;
+  assert.equal((await call('PUT', path, { json: { ...json, revoke_keys: true } })).status, 200);
+  const { entries, head } = await auditLog(service, '?limit=3');
+  assert.equal(head.position, since + 3);
+  const [removed, password, changed] = entries;
+  assert.deepEqual(removed.target, { kind: 'api_key', id: made.body.key.id, name: 'script' });
+  assert.deepEqual([removed.action, removed.before.administrator_id], ['api_key.removed', id]);
+  assert.deepEqual(
+    [password.action, password.before, password.after, password.target.id],
+    ['administrator.password_changed', null, null, id],
+  );
+  assert.deepEqual(
+    [changed.action, changed.before, changed.after],
+    [
+      'administrator.changed',
+      { email: person.email, role: 'viewer' },
+      { email: json.email, role: 'operator' },
+    ],
+  );
+  assertError(
+    await call('PUT', path, { json: { organization_id: 'org_of_nobody' } }),
+    400,
+    'invalid_request',
+  );
+  assert.equal((await call('PUT', path, { json: { role: 'operator' } })).status, 200);
+  assert.deepEqual((await auditLog(service)).head, head);
+  for (const secret of [person.password, json.password, made.body.secret]) secrets.add(secret);
+});
+
 test('no secret, token or digest that was ever seen is in an entry', async () => {
   const agent = await service.createAgent();
   keepSecrets({ client_secret: agent.clientSecret, ...(await service.tokens(agent)) });
@@ -60,6 +99,7 @@ test('no secret, token or digest that was ever seen is in an entry', async () =>
     ...(await service.query('select digest as value from client_secrets')),
     ...(await service.query('select digest as value from refresh_tokens')),
     ...(await service.query('select password_hash as value from administrators')),
+    ...(await service.query('select digest as value from administrator_keys')),
     ...(await service.query('select secret as value from webhooks')),
     ...(await service.query('select private_key as value from signing_keys')),
   ].map(({ value }) => String(value));
@@ -94,18 +134,21 @@ test('an entry has the members that a change made different, before and after', 
   assert.deepEqual([gone.before.name, gone.before.is_active, gone.after], ['two', false, null]);
 });
 
-test('an organization goes with an entry for each agent, each team and itself, all of that organization', async () => {
+test('an organization goes with an entry for each agent, team, administrator and itself, all of that organization', async () => {
   const input = { name: 'Old', slug: 'old', owner_email: 'owner@old.test' };
   const { id } = (await call('POST', '/api/organizations', { json: input })).body;
   await call('POST', `/api/organizations/${id}/teams`, { json: { name: 'team' } });
   await service.createAgent({ organization_id: id });
+  await call('POST', '/api/administrators', {
+    json: { email: 'bound@old.test', role: 'viewer', organization_id: id },
+  });
   const since = (await auditLog(service)).head.position;
   await call('DELETE', `/api/organizations/${id}`);
   const { entries } = await auditLog(service, `?organization_id=${id}`);
   const added = entries.filter(({ position }: { position: number }) => position > since);
   assert.deepEqual(
     added.map(({ action }: { action: string }) => action),
-    ['organization.deleted', 'team.deleted', 'agent.deleted'],
+    ['organization.deleted', 'administrator.removed', 'team.deleted', 'agent.deleted'],
   );
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Answer, type CallOptions, send, type TestService } from '../harness.ts';
+import { ADMIN, type Answer, type CallOptions, send, type TestService } from '../harness.ts';
 
 export type Request = readonly [path: string, options: CallOptions];
 
@@ -22,6 +22,12 @@ export function changingRequests(service: TestService): Record<string, () => Pro
   const webhook = async () =>
     `/api/webhooks/${(await post('/api/webhooks', { name: 'hook', url: NOBODY_LISTENS })).webhook.id}`;
   const agent = async () => `/api/agents/${(await service.createAgent()).id}`;
+  const administrator = async () => {
+    made += 1;
+    const input = { email: `somebody${made}@signet.test`, role: 'viewer' };
+    return `/api/administrators/${(await post('/api/administrators', input)).administrator.id}`;
+  };
+  const ownKey = async () => `keys/${(await post('/api/administrators/me/keys', { name: 'script' })).key.id}`;
   const bearer = async () => ({ bearer: (await service.tokens(await service.createAgent())).accessToken });
 
   return {
@@ -67,6 +73,31 @@ export function changingRequests(service: TestService): Record<string, () => Pro
       const { delivery_id: id } = await post(`${path}/test`, {});
       return [`${path}/deliveries/${id}/redeliver`, { admin }];
     },
+    'POST /api/administrators': async () => [
+      '/api/administrators',
+      { admin, json: { email: 'made@signet.test', role: 'owner' } },
+    ],
+    'PUT /api/administrators/{id}': async () => [
+      await administrator(),
+      { admin, json: { role: 'operator' } },
+    ],
+    'DELETE /api/administrators/{id}': async () => [await administrator(), { admin }],
+    'DELETE /api/administrators/{id}/keys/{key_id}': async () => {
+      const me = (await service.call('GET', '/api/administrators/me', { admin })).body.administrator.id;
+      return [`/api/administrators/${me}/${await ownKey()}`, { admin }];
+    },
+    'PUT /api/administrators/me': async () => [
+      '/api/administrators/me',
+      { admin, json: { current_password: ADMIN.password, password: ADMIN.password } },
+    ],
+    'POST /api/administrators/me/keys': async () => [
+      '/api/administrators/me/keys',
+      { admin, json: { name: 'made' } },
+    ],
+    'DELETE /api/administrators/me/keys/{key_id}': async () => [
+      `/api/administrators/me/${await ownKey()}`,
+      { admin },
+    ],
     'POST /api/keys/rotate': async () => ['/api/keys/rotate', { admin }],
   };
 }

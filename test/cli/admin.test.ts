@@ -36,7 +36,7 @@ test('admin add: the new administrator manages the running service, and so does 
     const password = 'pässwörd: with spaces ☃';
     const given = ['admin', 'add', 'Second@Signet.test', '--password-stdin'];
     const ended = await runChild({ folder, env, input: `${password}\n`, arguments: given });
-    const stdout = 'Added second@signet.test.\n';
+    const stdout = 'Added second@signet.test, owner.\n';
     assert.deepEqual(ended, { code: 0, signal: null, stdout, stderr: '' });
     assert.equal(await status('second@signet.test', password), 200);
     assert.equal(await status(ADMIN.email, ADMIN.password), 200);
@@ -95,16 +95,54 @@ test('a password that is too short or too long changes nothing', async () => {
   assert.equal(await status(ADMIN.email, ADMIN.password), 200);
 });
 
+test('admin role: what an administrator may do changes with the next request', async () => {
+  const email = 'viewing@signet.test';
+  const given = ['admin', 'add', email, '--generate', '--role', 'viewer'];
+  const { administrator, password } = await signetJson(env, ...given);
+  assert.equal(administrator.role, 'viewer');
+  const create = async () => {
+    const options = { admin: { email, password }, json: { name: 'agent' } };
+    return (await send(service.url, 'POST', '/api/agents', options)).status;
+  };
+  assert.deepEqual([await status(email, password), await create()], [200, 403]);
+  const told = await signet(env, 'admin', 'role', email, 'operator');
+  assert.deepEqual([told.stdout, await create()], [`Now ${email}, operator.\n`, 201]);
+});
+
+test('admin add --organization binds to an organization, which must be there', async () => {
+  const json = { name: 'Acme', slug: 'acme', owner_email: 'owner@signet.test' };
+  const { id } = (await send(service.url, 'POST', '/api/organizations', { admin: true, json })).body;
+  const add = (organization: string) => [
+    'admin',
+    'add',
+    'bound@signet.test',
+    '--generate',
+    '--role',
+    'operator',
+    '--organization',
+    organization,
+  ];
+  await assertFails(env, add('org_x'), {
+    code: 1,
+    error: 'invalid_request',
+    sentence: /no such organization/,
+  });
+  const { administrator, password } = await signetJson(env, ...add(id));
+  assert.equal(administrator.organization_id, id);
+  const options = { admin: { email: 'bound@signet.test', password } };
+  assert.equal((await send(service.url, 'GET', '/api/webhooks', options)).status, 403);
+});
+
 test('admin list names all administrators in order, and no password', async () => {
   const { administrators } = await signetJson(env, 'admin', 'list');
   assert.equal(administrators[0].email, ADMIN.email);
   assert.equal(administrators[1].email, 'second@signet.test');
-  assert.deepEqual(Object.keys(administrators[0]), ['id', 'email', 'created_at']);
+  assert.deepEqual(Object.keys(administrators[0]), ['id', 'email', 'role', 'organization_id', 'created_at']);
   const { stdout } = await signet(env, 'admin', 'list');
-  assert.match(stdout, /^EMAIL +CREATED +ID\nadmin@signet\.test +\d{4}-/);
+  assert.match(stdout, /^EMAIL +ROLE +ORGANIZATION +CREATED +ID\nadmin@signet\.test +owner +- +\d{4}-/);
 });
 
-test('admin remove: access ends with the next request, and the last administrator stays', async () => {
+test('admin remove: access ends with the next request, and the last owner stays one', async () => {
   const { password } = await signetJson(env, 'admin', 'add', 'leaving@signet.test', '--generate');
   assert.equal(await status('leaving@signet.test', password), 200);
   await signetJson(env, 'admin', 'remove', 'leaving@signet.test');
@@ -114,13 +152,17 @@ test('admin remove: access ends with the next request, and the last administrato
   try {
     const empty = await envIn(alone);
     await signetJson(empty, 'migrate');
+    const viewer = ['admin', 'add', 'only@signet.test', '--generate', '--role', 'viewer'];
+    const first = /The first administrator is an owner/;
+    await assertFails(empty, viewer, { code: 1, error: 'conflict', sentence: first });
     await signetJson(empty, 'admin', 'add', 'only@signet.test', '--generate');
-    const sentence = /only@signet\.test is the last administrator/;
-    await assertFails(empty, ['admin', 'remove', 'only@signet.test'], {
-      code: 1,
-      error: 'conflict',
-      sentence,
-    });
+    const sentence = /only@signet\.test is the last owner/;
+    for (const given of [
+      ['admin', 'remove', 'only@signet.test'],
+      ['admin', 'role', 'only@signet.test', 'operator'],
+    ]) {
+      await assertFails(empty, given, { code: 1, error: 'conflict', sentence });
+    }
   } finally {
     await alone.remove();
   }
@@ -132,13 +174,14 @@ test('all administrators removed at the same moment: one of them stays', async (
   const audit = new AuditLog({ clock: systemClock, masterKey: newMasterKey() });
   const deps = { database, clock: systemClock, ids: createIds(systemClock), audit };
   const emails = ['one@signet.test', 'two@signet.test', 'three@signet.test'];
-  const add = (email: string) => addAdministrator(deps, { email, password: ADMIN.password }, SERVICE);
+  const owner = { password: ADMIN.password, role: 'owner', organizationId: null } as const;
+  const add = (email: string) => addAdministrator(deps, { email, ...owner }, SERVICE);
   try {
     for (let round = 0; round < 3; round++) {
       const left = (await listAdministrators(database.reader)).map(({ email }) => email);
       await Promise.all(emails.filter((email) => !left.includes(email)).map(add));
       const ended = await Promise.allSettled(
-        emails.map((email) => removeAdministrator(deps, email, SERVICE)),
+        emails.map((email) => removeAdministrator(deps, { email }, SERVICE)),
       );
       const refused = ended.filter((each) => each.status === 'rejected');
       assert.deepEqual(
@@ -167,6 +210,7 @@ for (const given of [
 
 for (const [what, given, sentence] of [
   ['what is no address', ['admin', 'add', 'chief', '--generate'], /must be an e-mail address/],
+  ['an unknown role', ['admin', 'role', 'x@y.z', 'king'], /Allowed choices are viewer, operator, owner/],
   ['two sources', ['admin', 'add', 'x@y.z', '--generate', '--password-stdin'], /cannot be used with/],
   ['no source and no terminal', ['admin', 'password', ADMIN.email], /Use --password-stdin or --generate/],
 ] as const) {

@@ -86,6 +86,8 @@ interface Household {
 const get = async (path: string): Promise<Answer['body']> =>
   (await service.call('GET', path, { admin: true })).body;
 
+const LISTS = ['/api/agents', '/api/keys', '/api/administrators', '/api/administrators/me/keys'];
+
 /** All that an administrator can read. */
 async function readAll(): Promise<unknown[]> {
   const organizations = await get('/api/organizations');
@@ -96,7 +98,7 @@ async function readAll(): Promise<unknown[]> {
     for (const delivery of (await get(path)).deliveries) histories.push(await get(`${path}/${delivery.id}`));
   }
   const teams = await get(`/api/organizations/${organizations.organizations[0].id}/teams`);
-  return [organizations, teams, webhooks, histories, await get('/api/agents'), await get('/api/keys')];
+  return [organizations, teams, webhooks, histories, ...(await Promise.all(LISTS.map(get)))];
 }
 
 async function deliveriesInEveryState(): Promise<{ hook: Hook; eventId: string }> {
@@ -131,6 +133,8 @@ async function settleIn(): Promise<Household> {
     name: 'Robert\'); drop table "agents";--',
     organization_id: organizationId,
   });
+  const apiKey = { admin: true, json: { name: 'script', expires_in: 86_400 } } as const;
+  await service.call('POST', '/api/administrators/me/keys', apiKey);
   const beforeRotation = (await service.tokens(agent)).accessToken;
   await service.call('POST', '/api/keys/rotate', { admin: true });
   const family = await service.tokens(agent);

@@ -53,6 +53,15 @@ async function driveAdministration(agentId: string, webhookId: string): Promise<
   await read('PUT', `/api/webhooks/${webhookId}`, { admin, json: { name: 'renamed' } });
   await read('GET', '/api/keys', { admin });
   await read('POST', '/api/keys/rotate', { admin });
+  const key = await service.call('POST', '/api/administrators/me/keys', { admin, json: { name: 'script' } });
+  const bearer = keep('API key', key.body.secret);
+  for (const path of ['me', 'me/keys', 'nobody'])
+    await read('GET', `/api/administrators/${path}`, { bearer });
+  await read('GET', '/api/administrators', { admin: { email: 'nobody@signet.test', password: bearer } });
+  const second = { email: 'second@signet.test', role: 'viewer' };
+  const added = await service.call('POST', '/api/administrators', { admin, json: second });
+  keep('generated password', added.body.password);
+  await read('GET', '/api/administrators', { bearer });
   const json = { action: 'rotate', grace_period_secs: 60 };
   const rotated = await service.call('POST', `/api/agents/${agentId}`, { admin, json });
   keep('rotated secret', rotated.body.client_secret);
@@ -104,7 +113,7 @@ async function driveTokens(
 test('no secret is in any log line, whole or as the header that carried it', () => {
   const log = service.logLines.join('\n');
   assert.ok(service.logLines.length > 20);
-  assert.ok(secrets.size >= 11);
+  assert.ok(secrets.size >= 13);
   for (const [name, secret] of secrets) {
     assert.equal(log.includes(secret), false, `the log holds the ${name}`);
     const encoded = Buffer.from(secret).toString('base64').replace(/=+$/, '');

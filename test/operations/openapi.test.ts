@@ -82,7 +82,7 @@ test('each path has the security of its part', () => {
     const path = name.split(' ')[1] ?? '';
     const schemes = operation.security?.flatMap((choice) => Object.keys(choice));
     if (path.startsWith('/api/agents/me')) assert.deepEqual(schemes, ['accessToken'], name);
-    else if (path.startsWith('/api/')) assert.deepEqual(schemes, ['administrator'], name);
+    else if (path.startsWith('/api/')) assert.deepEqual(schemes, ['administrator', 'apiKey'], name);
     else assert.ok(!schemes?.includes('administrator') && !schemes?.includes('accessToken'), name);
   }
 });
