@@ -98,6 +98,14 @@ Removed second@signet.example.`,
     text: `The same as \`POST /api/keys/rotate\`, for when that cannot be reached. It needs the master key. A service that runs reads the
 keys each minute and signs with the old one until then; those tokens are valid like any other.`,
   },
+  'signet audit verify': {
+    example: `$ npx signet audit verify
+The audit log is whole: 128 entries.
+Its head is 128:0f1f9c1c5bd6a9b8c4f9ad8b5b2a3a3f1b0d1bd5c0a7a1d1f2b94c7a2e6d8c11`,
+    text: `Note the head somewhere else, and give it as \`--head\` the next time: [the audit log](audit.md#what-the-chain-proves) says why. It
+needs the master key, and reads a few hundred entries at a time. With \`--json\` it prints \`entries\`, \`removed\` (for their age)
+and \`head\`.`,
+  },
 };
 
 export function commandLinePage(): string {

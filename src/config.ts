@@ -33,6 +33,9 @@ export interface Config {
   tokensPerMinute: number | null;
   webhookTargets: 'any' | 'public';
   keyRotationDays: number;
+  /** 0 keeps entries for ever. */
+  auditDays: number;
+  trustedProxies: readonly string[];
   logLevel: string;
 }
 
@@ -134,6 +137,8 @@ function arrange(values: Values): Config {
     tokensPerMinute: values.SIGNET_TOKEN_RATE,
     webhookTargets: values.SIGNET_WEBHOOK_TARGETS ?? 'any',
     keyRotationDays: values.SIGNET_KEY_ROTATION_DAYS as number,
+    auditDays: values.SIGNET_AUDIT_DAYS as number,
+    trustedProxies: values.SIGNET_TRUSTED_PROXIES ?? [],
     logLevel: values.SIGNET_LOG_LEVEL as string,
   };
 }

@@ -6,14 +6,17 @@ import { MASTER_KEY_BYTES, type MasterKey, seal, toMasterKey, unseal } from './e
 
 const CHECK = 'master_key_check';
 
+interface MasterKeySource {
+  configured: MasterKey | null;
+  /** The file that is read, or made, where none is configured. */
+  path: string;
+}
+
 /**
  * The key that opens what the database holds: the configured one, or that of the file. Where the database is new and
  * there is neither, one is made; never where it is not, since another key would open nothing.
  */
-export async function openMasterKey(
-  database: Database,
-  source: { configured: MasterKey | null; path: string },
-): Promise<MasterKey> {
+export async function openMasterKey(database: Database, source: MasterKeySource): Promise<MasterKey> {
   const found = source.configured ?? readKeyFile(source.path);
   const sealed = await readCheck(database.reader);
   if (sealed === null) {
@@ -21,13 +24,22 @@ export async function openMasterKey(
     // Another instance may have been first, and then its key is what counts.
     return checked(key, await database.transaction((tx) => readOrWriteCheck(tx, key)));
   }
-  if (found === null) {
-    throw new DatabaseUnusable(
-      `The master key file ${source.path} is missing. Restore it, or set SIGNET_MASTER_KEY to the key of this database.`,
-    );
-  }
+  if (found === null) throw missing(source.path);
   return checked(found, sealed);
 }
+
+/** The same for those who only read: they never make one. */
+export async function findMasterKey(db: Queries, source: MasterKeySource): Promise<MasterKey> {
+  const found = source.configured ?? readKeyFile(source.path);
+  if (found === null) throw missing(source.path);
+  await requireMasterKey(db, found);
+  return found;
+}
+
+const missing = (path: string) =>
+  new DatabaseUnusable(
+    `The master key file ${path} is missing. Restore it, or set SIGNET_MASTER_KEY to the key of this database.`,
+  );
 
 /** Refuses a key that does not open what the database holds. A new one holds nothing yet. */
 export async function requireMasterKey(db: Queries, key: MasterKey): Promise<void> {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { AuditLog } from './audit/audit-log.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -17,33 +18,44 @@ const DAY_MILLISECONDS = 86_400_000;
  */
 const ROTATION_SLACK_MILLISECONDS = 90_000;
 
-interface Deps {
+interface Opened {
   database: Database;
   clock: Clock;
-  generateKey?: GenerateKey | undefined;
 }
 
-/** The master key, and the ring of signing keys that it opens. */
+/** The master key, and the audit log that it vouches for. */
+export async function openAudit(
+  config: Config,
+  { database, clock }: Opened,
+): Promise<{ masterKey: MasterKey; audit: AuditLog }> {
+  const masterKey = await openMasterKey(database, masterKeySource(config));
+  return { masterKey, audit: new AuditLog({ clock, masterKey }) };
+}
+
+/** The same, and the ring of signing keys that the master key opens. */
 export async function openKeys(
   config: Config,
-  { database, clock, generateKey = generateSigningKey }: Deps,
-): Promise<{ masterKey: MasterKey; keyRing: KeyRing }> {
-  const masterKey = await openMasterKey(database, {
-    configured: config.masterKey,
-    path: join(config.dataDir, 'master.key'),
-  });
+  { database, clock, generateKey = generateSigningKey }: Opened & { generateKey?: GenerateKey | undefined },
+): Promise<{ masterKey: MasterKey; audit: AuditLog; keyRing: KeyRing }> {
+  const { masterKey, audit } = await openAudit(config, { database, clock });
   const keyRing = new KeyRing({
     database,
     clock,
     masterKey,
+    audit,
     sign: createSigner(signaturesAtOnce(config.processes)),
     generateKey,
     rotationMilliseconds: config.keyRotationDays * DAY_MILLISECONDS,
     longestTokenMilliseconds: LONGEST_TOKEN_SECONDS * 1000 + ROTATION_SLACK_MILLISECONDS,
   });
   await keyRing.open();
-  return { masterKey, keyRing };
+  return { masterKey, audit, keyRing };
 }
+
+export const masterKeySource = ({ masterKey, dataDir }: Config) => ({
+  configured: masterKey,
+  path: join(dataDir, 'master.key'),
+});
 
 /**
  * The share of one process: all together sign about as much at once as there are cores. Where each signed for all of

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { Administrators } from './admin/administrators.ts';
 import { generatePassword } from './admin/password.ts';
+import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
@@ -73,12 +74,12 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
-    const { masterKey, keyRing } = await openKeys(config, {
+    const { masterKey, audit, keyRing } = await openKeys(config, {
       database,
       clock,
       generateKey: outside.generateKey,
     });
-    const administrators = new Administrators({ database, clock, ids });
+    const administrators = new Administrators({ database, clock, ids, audit });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
     const outbox = new Outbox({
@@ -98,7 +99,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     });
     const random = outside.random ?? Math.random;
     const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
-    const deliver = new DeliverWorker({ database, clock, queue, outbox, sender, makeAttempt, log });
+    const deliver = new DeliverWorker({ database, clock, queue, outbox, audit, sender, makeAttempt, log });
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
@@ -114,6 +115,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       log,
       metrics,
       masterKey,
+      audit,
       keyRing,
       administrators,
       outbox,
@@ -138,6 +140,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
         tokensPerMinute: config.tokensPerMinute,
       }),
       goodbye,
+      trustedProxies: config.trustedProxies,
     });
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
@@ -147,6 +150,13 @@ export async function createService(config: Config, outside: Outside = {}): Prom
         'webhook-upkeep',
         MINUTE_MILLISECONDS,
         inTurn(turns, 'webhook_upkeep', () => keepUp({ database, clock })),
+      ],
+      [
+        'forget-audit',
+        MINUTE_MILLISECONDS,
+        inTurn(turns, 'forget_audit', () =>
+          forgetOldEntries({ database, clock, key: audit.key, keptDays: config.auditDays }),
+        ),
       ],
       ['count-backlogs', 5000, () => recountBacklogs({ database, backlogs })],
     ];

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { EMAIL_PATTERN, LONGEST_PASSWORD, SHORTEST_PASSWORD } from './admin/administrator.ts';
 import { SCOPE_TOKEN_PATTERN } from './agents/scope.ts';
@@ -182,6 +183,19 @@ export const settings = {
     shape: '1–3650',
     about: 'How long a signing key signs before the next one takes over by itself.',
   },
+  SIGNET_AUDIT_DAYS: {
+    parse: integer(0, 36_500),
+    fallback: '365',
+    shape: '0–36500',
+    about: 'How long entries of the audit log are kept; 0 keeps them for ever.',
+  },
+  SIGNET_TRUSTED_PROXIES: {
+    parse: networks,
+    fallback: null,
+    shape: 'addresses and networks between spaces, such as `10.0.0.0/8`',
+    about:
+      'The proxies in front of this service whose `X-Forwarded-For` is believed: the audit log then has the address of the client, not theirs. Name only proxies that add to that header, and never networks in which clients are. Default: none, and the header is ignored.',
+  },
   SIGNET_LOG_LEVEL: {
     parse: oneOf(...LOG_LEVELS),
     fallback: 'info',
@@ -272,6 +286,20 @@ function masterKey(text: string): MasterKey {
   const key = toMasterKey(text);
   if (key === null) throw new Problem('must be the base64 of exactly 32 bytes: openssl rand -base64 32.');
   return key;
+}
+
+function networks(text: string): string[] {
+  const names = text.split(/[\s,]+/).filter((name) => name !== '');
+  const wrong = names.find((name) => !isNetwork(name));
+  if (wrong !== undefined) throw new Problem(`has what is neither an address nor a network: "${wrong}".`);
+  return names;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
 }
 
 function scopes(text: string): string[] {

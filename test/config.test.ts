@@ -48,6 +48,8 @@ test('without any setting everything has its default', () => {
     tokensPerMinute: null,
     webhookTargets: 'any',
     keyRotationDays: 90,
+    auditDays: 365,
+    trustedProxies: [],
     logLevel: 'info',
   });
 });
@@ -87,6 +89,7 @@ const bounds = [
   ['SIGNET_TOKEN_RATE', 1, 1_000_000],
   ['SIGNET_MAX_CONNECTIONS', 1, 1_000_000],
   ['SIGNET_REQUEST_SECONDS', 1, 300],
+  ['SIGNET_AUDIT_DAYS', 0, 36_500],
 ] as const;
 
 for (const [name, least, most] of bounds) {
@@ -131,6 +134,23 @@ test('the choices and lists arrive as they were set', () => {
   assert.deepEqual(config.scopes, ['admin', 'write', 'read', 'deploy:prod']);
   assert.equal(config.adminEmail, 'root@example.com');
   assert.deepEqual(config.database, { kind: 'sqlite', path: resolve('relative/x.db') });
+});
+
+test('SIGNET_TRUSTED_PROXIES is a list of addresses and networks', () => {
+  const of = (text: string) => toConfig({ SIGNET_TRUSTED_PROXIES: text }).trustedProxies;
+  assert.deepEqual(of('127.0.0.1 10.0.0.0/8, ::1,fd00::/8'), ['127.0.0.1', '10.0.0.0/8', '::1', 'fd00::/8']);
+  for (const wrong of [
+    'true',
+    '127.1',
+    '10.0.0.0/33',
+    '10.0.0.0/8/8',
+    '10.0.0.0/',
+    'proxy.test',
+    '*',
+    '::/129',
+  ]) {
+    assertRefused('SIGNET_TRUSTED_PROXIES', `::1 ${wrong}`, /neither an address nor a network/);
+  }
 });
 
 test('SIGNET_SCOPES keeps the specified scopes and takes only names that RFC 6749 allows', () => {

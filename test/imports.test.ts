@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const floors: ReadonlyArray<readonly string[]> = [
   ['clock', 'errors', 'ids', 'encryption', 'basic-credentials', 'version', 'schema'],
   ['db', 'metrics', 'workers', 'log', 'processes'],
-  ['events', 'master-key'],
+  ['audit', 'events', 'master-key'],
   ['admin', 'agents', 'keys', 'organizations', 'webhooks'],
   ['oauth'],
   ['open-database'],

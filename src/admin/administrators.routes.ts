@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { actorOf } from '../audit/actor.ts';
 import { invalidRequest } from '../errors.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
@@ -50,14 +51,12 @@ export const administratorsRoutes: FastifyPluginAsyncTypebox<AdministratorsDeps>
         },
       },
     },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request;
       const password = body.password ?? generatePassword();
-      const administrator = await addAdministrator(deps, {
-        email: body.email,
-        password,
-        role: body.role,
-        organizationId: body.organization_id ?? null,
-      });
+      const { email, role, organization_id: organizationId = null } = body;
+      const input = { email, password, role, organizationId };
+      const administrator = await addAdministrator(deps, input, actorOf(request));
       return reply.code(201).send({
         administrator: toAdministratorView(administrator),
         ...(body.password === undefined && { password }),
@@ -127,7 +126,8 @@ export const administratorsRoutes: FastifyPluginAsyncTypebox<AdministratorsDeps>
         ...(body.password !== undefined && { password: body.password }),
         ...(body.revoke_keys !== undefined && { revokeKeys: body.revoke_keys }),
       };
-      return { administrator: toAdministratorView(await changeAdministrator(deps, params, changes)) };
+      const changed = await changeAdministrator(deps, params, changes, actorOf(request));
+      return { administrator: toAdministratorView(changed) };
     },
   );
 
@@ -146,8 +146,8 @@ export const administratorsRoutes: FastifyPluginAsyncTypebox<AdministratorsDeps>
         },
       },
     },
-    async ({ params }, reply) => {
-      await removeAdministrator(deps, params);
+    async (request, reply) => {
+      await removeAdministrator(deps, request.params, actorOf(request));
       return reply.code(204).send(null);
     },
   );
@@ -183,8 +183,9 @@ export const administratorsRoutes: FastifyPluginAsyncTypebox<AdministratorsDeps>
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeApiKey(deps, { administratorId: params.id, id: params.key_id });
+    async (request, reply) => {
+      const { id: administratorId, key_id: id } = request.params;
+      await removeApiKey(deps, { administratorId, id }, actorOf(request));
       return reply.code(204).send(null);
     },
   );

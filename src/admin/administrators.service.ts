@@ -1,3 +1,5 @@
+import type { Actor } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../clock.ts';
 import { type Database, type Queries, UniqueViolation } from '../db/database.ts';
 import { conflict, invalidRequest, notFound } from '../errors.ts';
@@ -11,6 +13,7 @@ import {
   type Role,
   SHORTEST_PASSWORD,
 } from './administrator.ts';
+import { administratorAddition, administratorChanges, administratorRemoval } from './administrators.audit.ts';
 import {
   countOtherOwners,
   deleteAdministrator,
@@ -19,6 +22,7 @@ import {
   insertAdministrator,
   updateAdministrator,
 } from './administrators.store.ts';
+import { apiKeyRemoval } from './api-keys.audit.ts';
 import { deleteApiKeysOf } from './api-keys.store.ts';
 import { hashPassword } from './password.ts';
 
@@ -26,6 +30,7 @@ export interface AdministratorsDeps {
   database: Database;
   clock: Clock;
   ids: Ids;
+  audit: AuditLog;
 }
 
 export interface NewAdministrator {
@@ -48,13 +53,15 @@ export interface AdministratorChanges {
 export async function addAdministrator(
   deps: AdministratorsDeps,
   input: NewAdministrator,
+  by: Actor,
 ): Promise<Administrator> {
   const administrator = await toAdministrator(deps, input);
   await deps.database
-    .transaction(async (tx) => {
+    .audited(async (tx) => {
       await requireOrganization(tx, administrator.organizationId);
       await requireOwner(tx, administrator, 'The first administrator is an owner, of everything.');
       await insertAdministrator(tx, administrator);
+      await deps.audit.record(tx, by, administratorAddition(administrator));
     })
     .catch(refuseTaken(administrator.email));
   return administrator;
@@ -64,31 +71,36 @@ export async function addAdministrator(
 export async function addFirstAdministrator(
   deps: AdministratorsDeps,
   credentials: Pick<NewAdministrator, 'email' | 'password'>,
+  by: Actor,
 ): Promise<{ email: string; isNew: boolean }> {
   const administrator = await toAdministrator(deps, { ...credentials, role: 'owner', organizationId: null });
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const earlier = await findFirstAdministrator(tx);
     if (earlier !== null) return { email: earlier, isNew: false };
     await insertAdministrator(tx, administrator);
+    await deps.audit.record(tx, by, administratorAddition(administrator));
     return { email: administrator.email, isNew: true };
   });
 }
 
 /** Holds from the next request on: an old password, a role and an organization that were taken are worth nothing then. */
 export async function changeAdministrator(
-  { database }: Pick<AdministratorsDeps, 'database'>,
+  { database, audit }: Pick<AdministratorsDeps, 'database' | 'audit'>,
   ref: AdministratorRef,
   changes: AdministratorChanges,
+  by: Actor,
 ): Promise<Administrator> {
   const passwordHash = changes.password === undefined ? null : await hashPassword(checked(changes.password));
   return database
-    .transaction(async (tx) => {
+    .audited(async (tx) => {
       const before = await requireAdministrator(tx, ref);
       const after = applyChanges(before, changes, passwordHash);
       if (after.organizationId !== before.organizationId) await requireOrganization(tx, after.organizationId);
       await requireOwner(tx, after, `${before.email} is the last owner. Make another one first.`);
       await updateAdministrator(tx, after);
-      if (changes.revokeKeys === true) await deleteApiKeysOf(tx, after.id);
+      const ended = changes.revokeKeys === true ? await deleteApiKeysOf(tx, after.id) : [];
+      const endings = ended.map((key) => apiKeyRemoval(key, after));
+      await audit.record(tx, by, ...administratorChanges(before, after), ...endings);
       return after;
     })
     .catch(refuseTaken(changes.email ?? ''));
@@ -96,14 +108,16 @@ export async function changeAdministrator(
 
 /** Never the last owner: nobody could make another one. The API keys end, too. */
 export async function removeAdministrator(
-  { database }: Pick<AdministratorsDeps, 'database'>,
+  { database, audit }: Pick<AdministratorsDeps, 'database' | 'audit'>,
   ref: AdministratorRef,
+  by: Actor,
 ): Promise<Administrator> {
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const administrator = await requireAdministrator(tx, ref);
     const gone = { ...administrator, role: 'viewer' as const };
     await requireOwner(tx, gone, `${administrator.email} is the last owner. Make another one first.`);
     await deleteAdministrator(tx, administrator.id);
+    await audit.record(tx, by, administratorRemoval(administrator));
     return administrator;
   });
 }

@@ -60,8 +60,13 @@ export async function deleteAdministrator(tx: Queries, id: string): Promise<void
 }
 
 /** Those who are bound to an organization, with their keys. */
-export async function deleteAdministratorsOf(tx: Queries, organizationId: string): Promise<void> {
-  await tx.deleteFrom('administrators').where('organization_id', '=', organizationId).execute();
+export async function deleteAdministratorsOf(tx: Queries, organizationId: string): Promise<Administrator[]> {
+  const rows = await tx
+    .deleteFrom('administrators')
+    .where('organization_id', '=', organizationId)
+    .returningAll()
+    .execute();
+  return rows.map(toAdministrator);
 }
 
 /** The one that was made first; null where there is none. */

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { SERVICE } from '../audit/actor.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import { digestSecret, hasValidChecksum } from '../ids.ts';
 import { type Administrator, lowerRole } from './administrator.ts';
@@ -77,7 +78,7 @@ export class Administrators {
   async ensureFirst(first: { email: string; password: string }): Promise<{ email: string; isNew: boolean }> {
     const existing = await findFirstAdministrator(this.#deps.database.reader);
     if (existing !== null) return { email: existing, isNew: false };
-    return addFirstAdministrator(this.#deps, first);
+    return addFirstAdministrator(this.#deps, first, SERVICE);
   }
 
   #digest({ email, password, address }: PasswordLogin, passwordHash: string): string {

@@ -64,8 +64,13 @@ export async function deleteApiKey(
   return row === undefined ? null : toApiKey(row);
 }
 
-export async function deleteApiKeysOf(tx: Queries, administratorId: string): Promise<void> {
-  await tx.deleteFrom('administrator_keys').where('administrator_id', '=', administratorId).execute();
+export async function deleteApiKeysOf(tx: Queries, administratorId: string): Promise<ApiKey[]> {
+  const rows = await tx
+    .deleteFrom('administrator_keys')
+    .where('administrator_id', '=', administratorId)
+    .returningAll()
+    .execute();
+  return rows.map(toApiKey);
 }
 
 /** Written only where the last use is older than `notSince`, so that reads do not become writes. */

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { actorOf } from '../audit/actor.ts';
 import { invalidRequest } from '../errors.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
@@ -77,7 +78,8 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, dep
       if ((await administrators.authenticate(login)) === null)
         throw invalidRequest('current_password: it is wrong.');
       const changes = { password, revokeKeys: revoke_keys ?? false };
-      return { administrator: toAdministratorView(await changeAdministrator(deps, { id }, changes)) };
+      const changed = await changeAdministrator(deps, { id }, changes, actorOf(request));
+      return { administrator: toAdministratorView(changed) };
     },
   );
 
@@ -99,12 +101,13 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, dep
     },
     async (request, reply) => {
       const { name, role, expires_in } = request.body;
-      const { key, secret } = await addApiKey(deps, {
+      const input = {
         administratorId: callerOf(request).id,
         name,
         role: role ?? null,
         expiresInSeconds: expires_in ?? null,
-      });
+      };
+      const { key, secret } = await addApiKey(deps, input, actorOf(request));
       return reply.code(201).send({ key: toApiKeyView(key), secret });
     },
   );
@@ -140,7 +143,8 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, dep
       },
     },
     async (request, reply) => {
-      await removeApiKey(deps, { administratorId: callerOf(request).id, id: request.params.key_id });
+      const ref = { administratorId: callerOf(request).id, id: request.params.key_id };
+      await removeApiKey(deps, ref, actorOf(request));
       return reply.code(204).send(null);
     },
   );

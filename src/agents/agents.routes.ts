@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { callerOf } from '../admin/caller.ts';
+import { type Actor, actorOf } from '../audit/actor.ts';
 import { toTimestamp } from '../clock.ts';
 import { invalidRequest, notFound } from '../errors.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
@@ -63,7 +64,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
     },
     async (request, reply) => {
       const body = placeWithin(request.body, callerOf(request).organizationId);
-      return reply.code(201).send(await create(deps, body));
+      return reply.code(201).send(await create(deps, body, actorOf(request)));
     },
   );
 
@@ -114,7 +115,8 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 200: AgentAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request;
       const changes = {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.scopes !== undefined && { scopes: body.scopes }),
@@ -122,7 +124,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         ...(body.team_id !== undefined && { teamId: body.team_id }),
         ...(body.expires_in !== undefined && { expiresInSeconds: body.expires_in }),
       };
-      return { agent: toAgentView(await changeAgent(deps, params.id, changes, 'administrator')) };
+      return { agent: toAgentView(await changeAgent(deps, params.id, changes, actorOf(request))) };
     },
   );
 
@@ -143,7 +145,7 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         },
       },
     },
-    async ({ params, body }) => act(deps, params.id, body),
+    async (request) => act(deps, request.params.id, request.body, actorOf(request)),
   );
 
   app.delete(
@@ -158,16 +160,16 @@ export const agentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDeps> = async (
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeAgent(deps, params.id, 'administrator');
+    async (request, reply) => {
+      await removeAgent(deps, request.params.id, actorOf(request));
       return reply.code(204).send(null);
     },
   );
 };
 
 /** What `POST` answers, here and under an organization. */
-export async function create(deps: AgentsDeps, body: CreateBody) {
-  const { agent, clientSecret } = await createAgent(deps, toNewAgent(body));
+export async function create(deps: AgentsDeps, body: CreateBody, by: Actor) {
+  const { agent, clientSecret } = await createAgent(deps, toNewAgent(body), by);
   return { agent: toAgentView(agent), client_id: agent.clientId, client_secret: clientSecret };
 }
 
@@ -211,24 +213,26 @@ export async function list(deps: AgentsDeps, query: ListQuery, within: string | 
   return { agents: items.map(toAgentView), ...next };
 }
 
-async function act(deps: AgentsDeps, id: string, body: { action: string; grace_period_secs?: number }) {
+async function act(
+  deps: AgentsDeps,
+  id: string,
+  body: { action: string; grace_period_secs?: number },
+  by: Actor,
+) {
   if (body.action !== 'rotate' && body.grace_period_secs !== undefined) {
     throw invalidRequest('grace_period_secs: it goes with the action rotate.');
   }
   switch (body.action) {
     case 'rotate': {
-      const rotation = { gracePeriodSeconds: body.grace_period_secs ?? 0, actor: 'administrator' as const };
+      const rotation = { gracePeriodSeconds: body.grace_period_secs ?? 0, by };
       return toRotationView(await rotateSecret(deps, id, rotation));
     }
     case 'deactivate':
-      return done(
-        'The agent is deactivated.',
-        await changeAgent(deps, id, { isActive: false }, 'administrator'),
-      );
+      return done('The agent is deactivated.', await changeAgent(deps, id, { isActive: false }, by));
     case 'reactivate':
-      return done('The agent is active.', await changeAgent(deps, id, { isActive: true }, 'administrator'));
+      return done('The agent is active.', await changeAgent(deps, id, { isActive: true }, by));
     default:
-      return done('All tokens of the agent are revoked.', await revokeAllTokens(deps, id));
+      return done('All tokens of the agent are revoked.', await revokeAllTokens(deps, id, by));
   }
 }
 

@@ -1,3 +1,6 @@
+import type { Actor } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Change, Fields, Target } from '../audit/entry.ts';
 import { type Clock, toTimestamp } from '../clock.ts';
 import type { Database, Queries } from '../db/database.ts';
 import { conflict, invalidRequest, notFound } from '../errors.ts';
@@ -8,6 +11,7 @@ import { type ClientSecret, digestSecret, type Ids } from '../ids.ts';
 import { findOrganization } from '../organizations/organizations.store.ts';
 import { findTeam } from '../organizations/teams.store.ts';
 import type { Agent } from './agent.ts';
+import { toAgentView } from './agents.schema.ts';
 import { deleteAgent, findAgent, insertAgent, updateAgent } from './agents.store.ts';
 import { endSecrets, insertRotation, insertSecret, listLivingSecrets } from './secrets.store.ts';
 
@@ -16,10 +20,8 @@ export interface AgentsDeps {
   clock: Clock;
   ids: Ids;
   outbox: Outbox;
+  audit: AuditLog;
 }
-
-/** Who asked for a change: the agent itself, or an administrator. */
-export type Actor = 'administrator' | 'agent';
 
 export interface NewAgent {
   name: string;
@@ -44,8 +46,9 @@ const MOST_LIVING_SECRETS = 5;
 export async function createAgent(
   deps: AgentsDeps,
   input: NewAgent,
+  by: Actor,
 ): Promise<{ agent: Agent; clientSecret: ClientSecret }> {
-  const { database, clock, ids, outbox } = deps;
+  const { database, clock, ids, outbox, audit } = deps;
   const now = clock.now();
   const clientSecret = ids.newClientSecret();
   const agent: Agent = {
@@ -63,12 +66,13 @@ export async function createAgent(
     lastActivityAt: null,
     createdAt: now,
   };
-  await database.transaction(async (tx) => {
+  await database.audited(async (tx) => {
     await requireOrganization(tx, agent.organizationId);
     await requireTeam(tx, agent);
     await insertAgent(tx, agent);
     await insertSecret(tx, { agentId: agent.id, digest: digestSecret(clientSecret), createdAt: now });
     await outbox.publish(tx, 'agent.created', subjectOf(agent));
+    await audit.record(tx, by, { action: 'agent.created', ...placeOf(agent), after: audited(agent) });
   });
   return { agent, clientSecret };
 }
@@ -77,9 +81,9 @@ export async function changeAgent(
   deps: AgentsDeps,
   id: string,
   changes: AgentChanges,
-  actor: Actor,
+  by: Actor,
 ): Promise<Agent> {
-  return deps.database.transaction(async (tx) => {
+  return deps.database.audited(async (tx) => {
     const before = await requireAgent(tx, id);
     const after = applyChanges(before, changes, deps.clock.now());
     if (after.teamId !== before.teamId) await requireTeam(tx, after);
@@ -89,24 +93,27 @@ export async function changeAgent(
       await deps.outbox.publish(tx, 'agent.updated', {
         ...subjectOf(after),
         changes: names,
-        updated_by: actor,
+        updated_by: by.kind,
       });
     }
+    const states = { before: audited(before), after: audited(after) };
+    await deps.audit.record(tx, by, { action: 'agent.updated', ...placeOf(after), ...states });
     return after;
   });
 }
 
 /** Ends every token that the agent has; new ones can be got at once. */
-export async function revokeAllTokens(deps: AgentsDeps, id: string): Promise<Agent> {
-  return deps.database.transaction(async (tx) => {
+export async function revokeAllTokens(deps: AgentsDeps, id: string, by: Actor): Promise<Agent> {
+  return deps.database.audited(async (tx) => {
     const before = await requireAgent(tx, id);
     const after = { ...before, tokenEpoch: before.tokenEpoch + 1 };
     await updateAgent(tx, after);
     await deps.outbox.publish(tx, 'agent.updated', {
       ...subjectOf(after),
       changes: ['tokens'],
-      updated_by: 'administrator',
+      updated_by: by.kind,
     });
+    await deps.audit.record(tx, by, { action: 'agent.tokens_revoked', ...placeOf(after) });
     return after;
   });
 }
@@ -115,43 +122,49 @@ export async function revokeAllTokens(deps: AgentsDeps, id: string): Promise<Age
 export async function rotateSecret(
   deps: AgentsDeps,
   id: string,
-  options: { gracePeriodSeconds: number; actor: Actor },
+  { gracePeriodSeconds, by }: { gracePeriodSeconds: number; by: Actor },
 ): Promise<{ agent: Agent; clientSecret: ClientSecret; previousSecretsExpireAt: number }> {
-  const { database, clock, ids, outbox } = deps;
+  const { database, clock, ids, outbox, audit } = deps;
   const clientSecret = ids.newClientSecret();
-  return database.transaction(async (tx) => {
+  return database.audited(async (tx) => {
     const agent = await requireAgent(tx, id);
     const now = clock.now();
-    const previousSecretsExpireAt = now + options.gracePeriodSeconds * 1000;
-    if (options.gracePeriodSeconds > 0) await refuseManySecrets(tx, id, now);
+    const previousSecretsExpireAt = now + gracePeriodSeconds * 1000;
+    if (gracePeriodSeconds > 0) await refuseManySecrets(tx, id, now);
     await endSecrets(tx, id, previousSecretsExpireAt);
     await insertSecret(tx, { agentId: id, digest: digestSecret(clientSecret), createdAt: now });
     await insertRotation(tx, id, now);
     await outbox.publish(tx, 'agent.credentials_rotated', {
       ...subjectOf(agent),
-      rotated_by: options.actor,
+      rotated_by: by.kind,
       previous_secrets_expire_at: toTimestamp(previousSecretsExpireAt),
+    });
+    await audit.record(tx, by, {
+      action: 'agent.credentials_rotated',
+      ...placeOf(agent),
+      after: { previous_secrets_expire_at: toTimestamp(previousSecretsExpireAt) },
     });
     return { agent, clientSecret, previousSecretsExpireAt };
   });
 }
 
-export async function removeAgent(deps: AgentsDeps, id: string, actor: Actor): Promise<void> {
-  await deps.database.transaction(async (tx) => {
-    await removeAgentWithin(tx, deps, await requireAgent(tx, id), actor);
+export async function removeAgent(deps: AgentsDeps, id: string, by: Actor): Promise<void> {
+  await deps.database.audited(async (tx) => {
+    await deps.audit.record(tx, by, await removeAgentWithin(tx, deps, await requireAgent(tx, id), by));
   });
 }
 
-/** For callers that delete agents as a part of something larger. */
+/** For callers that delete agents as a part of something larger; what it answers is theirs to record. */
 export async function removeAgentWithin(
   tx: Queries,
   deps: Pick<AgentsDeps, 'clock' | 'outbox'>,
   agent: Agent,
-  actor: Actor,
-): Promise<void> {
+  by: Actor,
+): Promise<Change> {
   await endSecrets(tx, agent.id, deps.clock.now());
   await deleteAgent(tx, agent.id);
-  await deps.outbox.publish(tx, 'agent.deleted', { ...subjectOf(agent), deleted_by: actor });
+  await deps.outbox.publish(tx, 'agent.deleted', { ...subjectOf(agent), deleted_by: by.kind });
+  return { action: 'agent.deleted', ...placeOf(agent), before: audited(agent) };
 }
 
 export function subjectOf(agent: {
@@ -166,6 +179,17 @@ export function subjectOf(agent: {
     client_id: agent.clientId,
     organization_id: agent.organizationId,
   };
+}
+
+const placeOf = ({ id, name, organizationId }: Agent): { target: Target; organizationId: string | null } => ({
+  target: { kind: 'agent', id, name },
+  organizationId,
+});
+
+/** Counters are no part of a change. */
+function audited(agent: Agent): Fields {
+  const { id, token_count, refresh_count, last_activity_at, ...fields } = toAgentView(agent);
+  return fields;
 }
 
 async function requireAgent(tx: Queries, id: string): Promise<Agent> {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
+import { actorOf } from '../audit/actor.ts';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
 import { insufficientScope, invalidToken, ServiceError } from '../errors.ts';
 import { BODY_ERRORS, errorResponses, NoContent } from '../schema.ts';
@@ -13,7 +14,7 @@ import { listRotations } from './secrets.store.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Whose access token the request carries; set on agent paths before any handler runs. */
-    bearer: { agentId: string; scopes: readonly string[] } | null;
+    bearer: { agentId: string; agentName: string; scopes: readonly string[] } | null;
   }
 }
 
@@ -78,7 +79,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
       const agent = await fullyScopedAgent(deps, request);
       const gracePeriodSeconds = request.body?.grace_period_secs ?? 0;
       return toRotationView(
-        await unlessGone(rotateSecret(deps, agent.id, { gracePeriodSeconds, actor: 'agent' })),
+        await unlessGone(rotateSecret(deps, agent.id, { gracePeriodSeconds, by: actorOf(request) })),
       );
     },
   );
@@ -96,7 +97,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
     },
     async (request) => {
       const agent = await fullyScopedAgent(deps, request);
-      await unlessGone(changeAgent(deps, agent.id, { isActive: false }, 'agent'));
+      await unlessGone(changeAgent(deps, agent.id, { isActive: false }, actorOf(request)));
       return { message: 'The agent is deactivated. An administrator can reactivate it.' };
     },
   );
@@ -117,7 +118,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async (app, deps)
     },
     async (request, reply) => {
       const agent = await fullyScopedAgent(deps, request);
-      await unlessGone(removeAgent(deps, agent.id, 'agent'));
+      await unlessGone(removeAgent(deps, agent.id, actorOf(request)));
       return reply.code(204).send(null);
     },
   );

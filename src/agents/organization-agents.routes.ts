@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
+import { actorOf } from '../audit/actor.ts';
 import { invalidRequest } from '../errors.ts';
 import { requireOrganization } from '../organizations/organizations.service.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, idParam } from '../schema.ts';
@@ -27,10 +28,12 @@ export const organizationAgentsRoutes: FastifyPluginAsyncTypebox<AgentsRoutesDep
         response: { 201: AgentCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }, reply) => {
+    async (request, reply) => {
+      const { params, body } = request;
       await requireOrganization(database.reader, params.org_id);
       requireSameOrganization(params.org_id, body.organization_id);
-      return reply.code(201).send(await create(deps, { ...body, organization_id: params.org_id }));
+      const input = { ...body, organization_id: params.org_id };
+      return reply.code(201).send(await create(deps, input, actorOf(request)));
     },
   );
 

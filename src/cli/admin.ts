@@ -6,6 +6,7 @@ import {
   removeAdministrator,
 } from '../admin/administrators.service.ts';
 import { listAdministrators } from '../admin/administrators.store.ts';
+import { withAudit } from './audited.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { choosePassword, type PasswordSource } from './password.ts';
@@ -29,8 +30,8 @@ export async function addAdmin(
 ): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  const administrator = await withDatabase(config, (database) =>
-    addAdministrator({ ...deps, database }, { email, password, role, organizationId }),
+  const administrator = await withAudit(config, deps.clock, ({ database, audit, by }) =>
+    addAdministrator({ ...deps, database, audit }, { email, password, role, organizationId }, by),
   );
   return {
     text: `Added ${describe(administrator)}.\n${passwordLine(generated)}`,
@@ -42,7 +43,9 @@ export async function addAdmin(
 export async function changeAdminPassword(deps: CommandDeps, { email, source }: Request): Promise<Outcome> {
   const config = deps.loadConfig();
   const { password, generated } = await choosePassword(deps, source);
-  await withDatabase(config, (database) => changeAdministrator({ database }, { email }, { password }));
+  await withAudit(config, deps.clock, ({ by, ...opened }) =>
+    changeAdministrator(opened, { email }, { password }, by),
+  );
   return {
     text: `Changed the password of ${email}.\n${passwordLine(generated)}`,
     json: { email, ...passwordMember(generated) },
@@ -51,11 +54,11 @@ export async function changeAdminPassword(deps: CommandDeps, { email, source }: 
 
 /** Gives an administrator another role, from the next request on; never the last owner. */
 export async function changeAdminRole(
-  { loadConfig }: Pick<CommandDeps, 'loadConfig'>,
+  { loadConfig, clock }: Pick<CommandDeps, 'loadConfig' | 'clock'>,
   { email, role }: { email: string; role: Role },
 ): Promise<Outcome> {
-  const administrator = await withDatabase(loadConfig(), (database) =>
-    changeAdministrator({ database }, { email }, { role }),
+  const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
+    changeAdministrator(opened, { email }, { role }, by),
   );
   return {
     text: `Now ${describe(administrator)}.\n`,
@@ -78,11 +81,11 @@ export async function listAdmins({ loadConfig }: Pick<CommandDeps, 'loadConfig'>
 
 /** Takes an administrator's access away, from the next request on. */
 export async function removeAdmin(
-  { loadConfig }: Pick<CommandDeps, 'loadConfig'>,
+  { loadConfig, clock }: Pick<CommandDeps, 'loadConfig' | 'clock'>,
   email: string,
 ): Promise<Outcome> {
-  const administrator = await withDatabase(loadConfig(), (database) =>
-    removeAdministrator({ database }, { email }),
+  const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
+    removeAdministrator(opened, { email }, by),
   );
   return {
     text: `Removed ${administrator.email}.\n`,

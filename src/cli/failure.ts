@@ -25,6 +25,7 @@ export const failureCodes = {
   not_found: 'There is no such administrator.',
   conflict:
     'The address is taken, the file exists, the administrator is the last owner, or the target of a copy is not empty.',
+  audit_log_broken: 'The audit log is not what was written; `position` is the first entry that does not fit.',
   unsupported: 'The command does not work with this kind of database.',
   failed: 'Anything else.',
 } as const;

@@ -2,6 +2,7 @@ import { toKeyView } from '../keys/jwks.routes.ts';
 import { listKeys } from '../keys/keys.store.ts';
 import type { SigningKey } from '../keys/signing-key.ts';
 import { openKeys } from '../open-keys.ts';
+import { whoRunsThis } from './audited.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { withDatabase } from './database.ts';
 import { textTable } from './text-table.ts';
@@ -23,7 +24,7 @@ export async function rotateSigningKey({
   const config = loadConfig();
   const keys = await withDatabase(config, async (database) => {
     const { keyRing } = await openKeys(config, { database, clock });
-    await keyRing.rotate();
+    await keyRing.rotate(whoRunsThis());
     return keyRing.keys;
   });
   return {

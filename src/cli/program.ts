@@ -1,5 +1,6 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { EMAIL_PATTERN, ROLES, type Role } from '../admin/administrator.ts';
+import type { Link } from '../audit/chain.ts';
 import { version } from '../version.ts';
 import type { CommandDeps, Outcome } from './command.ts';
 import { exitCodes, toFailure } from './failure.ts';
@@ -8,6 +9,7 @@ import type { PasswordSource } from './password.ts';
 /** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
 const load = {
   admin: () => import('./admin.ts'),
+  audit: () => import('./audit.ts'),
   backup: () => import('./backup.ts'),
   copy: () => import('./copy.ts'),
   keys: () => import('./keys.ts'),
@@ -52,6 +54,7 @@ export function createProgram(deps: CommandDeps): Command {
   addServiceCommands(program, deps);
   addAdminCommands(program.command('admin').description('Administrators, their roles and passwords.'), deps);
   addKeyCommands(program.command('keys').description('The keys that sign tokens.'), deps);
+  addAuditCommands(program.command('audit').description('The log of who did what.'), deps);
   return program;
 }
 
@@ -188,6 +191,21 @@ function addKeyCommands(keys: Command, deps: CommandDeps): void {
     );
 }
 
+function addAuditCommands(audit: Command, deps: CommandDeps): void {
+  audit
+    .command('verify')
+    .description('Check that no entry was changed or removed, also while the service runs.')
+    .option('--head <position:hash>', 'a head that was noted earlier and must be in the log still', toHead)
+    .addOption(json())
+    .action((options: { head?: Link; json?: true }) =>
+      report(
+        deps,
+        options,
+        load.audit().then(({ verifyAuditLog }) => verifyAuditLog(deps, options.head ?? null)),
+      ),
+    );
+}
+
 interface PasswordOptions {
   passwordStdin?: true;
   generate?: true;
@@ -210,6 +228,12 @@ function sourceOf({ passwordStdin, generate }: PasswordOptions): PasswordSource 
 function toEmail(text: string): string {
   if (EMAIL_PATTERN.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('It must be an e-mail address.');
+}
+
+function toHead(text: string): Link {
+  const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (position !== undefined && hash !== undefined) return { position: Number(position), hash };
+  throw new InvalidArgumentError('It must be a position, a colon and a hash of 64 hexadecimal digits.');
 }
 
 const json = (): Option => new Option('--json', 'print one JSON document');

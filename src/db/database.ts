@@ -135,6 +135,26 @@ export interface Tables {
     error: string | null;
     response_start: string | null;
   };
+  audit_entries: {
+    /** 1, 2, 3 and so on without a gap. */
+    position: number;
+    created_at: Milliseconds;
+    actor_kind: string;
+    actor_id: string | null;
+    actor_name: string;
+    action: string;
+    target_kind: string;
+    target_id: string;
+    target_name: string;
+    organization_id: string | null;
+    request_id: string | null;
+    address: string | null;
+    fields_before: string | null;
+    fields_after: string | null;
+    previous_hash: string;
+    hash: string;
+  };
+  audit_chain: { name: 'head' | 'anchor'; position: number; hash: string; seal: string };
 }
 
 /** Where queries are built and run: a reader, or the handle that a transaction is given. */
@@ -151,6 +171,11 @@ export interface Database {
    * changes to `tx` and to what it answers.
    */
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
+   * The same for work that writes the audit log, where each entry follows on another one: such transactions take turns
+   * from their beginning, on all processes together, instead of throwing each other out at their end.
+   */
+  audited<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /**
    * The same for work that needs no picture of its own of what others do meanwhile, since each of its statements is
    * right by itself: claims, settlements, batches. It never waits for others in vain. Where transactions take turns

@@ -1,6 +1,7 @@
 import { type Migration, Migrator } from 'kysely/migration';
 import * as initial from '../../migrations/0001_initial.ts';
 import * as deliveryEngine from '../../migrations/0002_delivery_engine.ts';
+import * as auditLog from '../../migrations/0003_audit_log.ts';
 import * as administratorRoles from '../../migrations/0004_administrator_roles.ts';
 import * as growth from '../../migrations/0005_growth.ts';
 import { DatabaseUnusable, type Queries } from './database.ts';
@@ -9,6 +10,7 @@ import { DatabaseUnusable, type Queries } from './database.ts';
 const migrations: Record<string, Migration> = {
   '0001_initial': initial,
   '0002_delivery_engine': deliveryEngine,
+  '0003_audit_log': auditLog,
   '0004_administrator_roles': administratorRoles,
   '0005_growth': growth,
 };

@@ -45,11 +45,15 @@ export class PostgresDatabase implements Database {
   }
 
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('serializable', work);
+    return this.#transaction(SERIALIZABLE, work);
+  }
+
+  audited<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#transaction(SERIALIZABLE_IN_TURN, work, (attempt) => this.#retries.runInLane(attempt));
   }
 
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#transaction('read committed', work);
+    return this.#transaction(READ_COMMITTED, work);
   }
 
   /** One statement that writes, committed as it ends. */
@@ -78,14 +82,15 @@ export class PostgresDatabase implements Database {
   }
 
   async #transaction<T>(
-    isolation: 'serializable' | 'read committed',
+    begin: string,
     work: (tx: Queries) => Promise<T>,
+    run: RunAttempts = (attempt) => this.#retries.run(attempt),
   ): Promise<T> {
     const started = performance.now();
-    const { value, tx } = await this.#retries.run(() =>
+    const { value, tx } = await run(() =>
       this.#onConnection(async (connection) => {
         const tx = connection.queries();
-        return { value: await runTransaction(connection, isolation, () => work(tx)), tx };
+        return { value: await runTransaction(connection, begin, () => work(tx)), tx };
       }),
     );
     this.#onCommit({ transactions: 1, seconds: secondsSince(started), tx });
@@ -102,14 +107,21 @@ export class PostgresDatabase implements Database {
   }
 }
 
+type RunAttempts = <T>(attempt: () => Promise<T>) => Promise<T>;
+
+const SERIALIZABLE = 'begin isolation level serializable';
+const READ_COMMITTED = 'begin isolation level read committed';
+/** The lock comes before the first query, and so before the picture that the transaction has of the database. */
+const SERIALIZABLE_IN_TURN = `${SERIALIZABLE}; lock table audit_chain in exclusive mode`;
+
 const secondsSince = (started: number): number => (performance.now() - started) / 1000;
 
 async function runTransaction<T>(
   connection: PostgresConnection,
-  isolation: string,
+  begin: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  await connection.query(`begin isolation level ${isolation}`);
+  await connection.query(begin);
   let value: T;
   try {
     value = await work();

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from './database.ts';
 import { CommitUnknown, isConflict, isConnectionLost, NoConnection } from './postgres-errors.ts';
 
 const MOST_CONFLICTS = 10;
@@ -5,6 +6,8 @@ const MOST_LOST_CONNECTIONS = 2;
 const LONGEST_BACKOFF_MILLISECONDS = 50;
 /** Whoever has tried for so long is told that the database is unavailable. */
 const LONGEST_MILLISECONDS = 5000;
+/** Longer, since who waits for a turn holds nothing that others wait for. */
+const LONGEST_TURN_MILLISECONDS = 10_000;
 
 /**
  * Runs what the database may ask to run again. What met a conflict once goes on in a lane, one at a time: a crowd that
@@ -26,6 +29,18 @@ export class Retries {
         return withoutConflicts(unbroken, deadline);
       });
     }
+  }
+
+  /**
+   * For what would always meet others of its kind: it waits in the lane from the start. It holds no connection there, so
+   * that a crowd of these leaves the others to those who do not wait for them.
+   */
+  async runInLane<T>(attempt: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + LONGEST_TURN_MILLISECONDS;
+    return this.#inLane(() => {
+      if (performance.now() > deadline) throw new DatabaseUnavailable('There was no turn in time.');
+      return withoutConflicts(() => withoutBreaks(attempt, deadline), deadline);
+    });
   }
 
   #inLane<T>(run: () => Promise<T>): Promise<T> {

@@ -76,6 +76,10 @@ export class SqliteDatabase implements Database {
     return this.#commits.run(() => work(this.#writer));
   }
 
+  audited<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     return this.transaction(work);
   }

@@ -1,10 +1,12 @@
+import type { ActorKind } from '../audit/actor.ts';
+
 /** What each type of event says of what it concerns. Never a secret, never a whole token. */
 export interface EventData {
   'agent.created': AgentSubject;
-  'agent.updated': AgentSubject & { changes: readonly string[]; updated_by: 'administrator' | 'agent' };
-  'agent.deleted': AgentSubject & { deleted_by: 'administrator' | 'agent' };
+  'agent.updated': AgentSubject & { changes: readonly string[]; updated_by: ActorKind };
+  'agent.deleted': AgentSubject & { deleted_by: ActorKind };
   'agent.credentials_rotated': AgentSubject & {
-    rotated_by: 'administrator' | 'agent';
+    rotated_by: ActorKind;
     previous_secrets_expire_at: string;
   };
   'token.issued': AgentSubject & {

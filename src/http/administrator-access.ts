@@ -60,6 +60,8 @@ export const administratorAccess: Readonly<Record<string, Access>> = {
   'GET /api/keys': { needs: 'viewer', about: 'service' },
   'POST /api/keys/rotate': { needs: 'owner', about: 'service' },
 
+  'GET /api/audit-log': { needs: 'viewer', about: 'service' },
+
   'GET /api/administrators': { needs: 'owner', about: 'service' },
   'POST /api/administrators': { needs: 'owner', about: 'service' },
   'GET /api/administrators/:id': { needs: 'owner', about: 'service' },

@@ -11,6 +11,8 @@ import { ownAccountRoutes } from '../admin/own-account.routes.ts';
 import { agentsRoutes } from '../agents/agents.routes.ts';
 import { meRoutes } from '../agents/me.routes.ts';
 import { organizationAgentsRoutes } from '../agents/organization-agents.routes.ts';
+import { auditRoutes } from '../audit/audit.routes.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Database } from '../db/database.ts';
 import type { MasterKey } from '../encryption.ts';
 import { invalidRequest, pathNotFound } from '../errors.ts';
@@ -43,6 +45,7 @@ export interface AppDeps extends OAuthDeps {
   database: Database;
   administrators: Administrators;
   masterKey: MasterKey;
+  audit: AuditLog;
   queue: QueueStore;
   makeAttempt: MakeAttempt;
   metrics: Metrics;
@@ -55,6 +58,7 @@ export interface AppDeps extends OAuthDeps {
   maxConnections: number;
   /** How long a request may take to arrive. */
   requestSeconds: number;
+  trustedProxies: readonly string[];
   goodbye: Goodbye;
 }
 
@@ -88,6 +92,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       headersTimeout: Math.min(deps.requestSeconds, LONGEST_HEADER_SECONDS) * 1000,
       connectionsCheckingInterval: CHECK_MILLISECONDS,
     },
+    trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
     routerOptions: { maxParamLength: 200 },
     genReqId: (request) => requestId(request.headers['x-request-id']) ?? deps.ids.newId('req'),
     clientErrorHandler: answerBrokenRequest,
@@ -98,8 +103,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setErrorHandler(errorHandler);
   app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
   readJsonBodies(app);
-  app.decorateRequest('bearer', null);
   app.decorateRequest('administrator', null);
+  app.decorateRequest('bearer', null);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
@@ -138,6 +143,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     await administrators.register(webhooksRoutes, deps);
     await administrators.register(deliveriesRoutes, deps);
     await administrators.register(keysRoutes, deps);
+    await administrators.register(auditRoutes, deps);
     await administrators.register(administratorsRoutes, deps);
     await administrators.register(ownAccountRoutes, deps);
   });

@@ -19,6 +19,7 @@ export function bearerAuth(deps: OAuthDeps): onRequestAsyncHookHandler {
     if (token === undefined) throw missingToken();
     const inspection = await inspectAccessToken(deps, token);
     if (!inspection.isActive) throw invalidToken(explanations[inspection.reason]);
-    request.bearer = { agentId: inspection.agent.agentId, scopes: inspection.token.scopes };
+    const { agentId, name } = inspection.agent;
+    request.bearer = { agentId, agentName: name, scopes: inspection.token.scopes };
   };
 }

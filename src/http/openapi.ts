@@ -30,6 +30,7 @@ export async function collectOpenapi(app: FastifyInstance, version: string): Pro
         { name: 'webhooks', description: 'Who is told of events' },
         { name: 'administrators', description: 'Who manages the service, and their API keys' },
         { name: 'keys', description: 'The keys that sign tokens' },
+        { name: 'audit', description: 'Who did what to what' },
         { name: 'operations', description: 'Health and metrics' },
       ],
       components: {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { type Static, Type } from 'typebox';
+import { actorOf } from '../audit/actor.ts';
 import { toTimestamp, toTimestampOrNull } from '../clock.ts';
 import { DatabaseUnavailable } from '../db/database.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, Nullable, Timestamp } from '../schema.ts';
@@ -104,8 +105,8 @@ export const keysRoutes: FastifyPluginAsyncTypebox<{ keyRing: KeyRing }> = async
         response: { 200: KeyList, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
       },
     },
-    async () => {
-      await keyRing.rotate();
+    async (request) => {
+      await keyRing.rotate(actorOf(request));
       return { keys: keyRing.keys.map(toKeyView) };
     },
   );

@@ -1,4 +1,7 @@
 import { createPrivateKey, type KeyObject, verify } from 'node:crypto';
+import { type Actor, SERVICE } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
+import type { Change, Fields } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import { coalesce } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
@@ -10,6 +13,7 @@ interface Deps {
   database: Database;
   clock: Clock;
   masterKey: MasterKey;
+  audit: AuditLog;
   sign: (data: Buffer, key: KeyObject) => Promise<Buffer>;
   generateKey: GenerateKey;
   /** How long a key signs before the next takes over, in milliseconds. */
@@ -94,8 +98,8 @@ export class KeyRing {
   }
 
   /** `next` begins to sign, `active` retires, and a new `next` is published. */
-  async rotate(): Promise<void> {
-    await this.#rotateFrom(null);
+  async rotate(by: Actor): Promise<void> {
+    await this.#rotateFrom(null, by);
   }
 
   /**
@@ -108,7 +112,7 @@ export class KeyRing {
     const now = clock.now();
     const active = activeKey(this.#opened.keys);
     if ((active.activatedAt ?? active.createdAt) + rotationMilliseconds <= now) {
-      await this.#rotateFrom(active.kid);
+      await this.#rotateFrom(active.kid, SERVICE);
     }
     if (!this.#opened.keys.some((key) => key.removeAt !== null && key.removeAt <= now)) return;
     await database.transaction((tx) => removeRetiredKeys(tx, now));
@@ -121,8 +125,8 @@ export class KeyRing {
   }
 
   /** One at a time: a key is published by one rotation before the next can let it sign. */
-  #rotateFrom(kid: string | null): Promise<void> {
-    return this.#oneAtATime(() => this.#rotateNow(kid));
+  #rotateFrom(kid: string | null, by: Actor): Promise<void> {
+    return this.#oneAtATime(() => this.#rotateNow(kid, by));
   }
 
   #oneAtATime(change: () => Promise<void>): Promise<void> {
@@ -132,15 +136,17 @@ export class KeyRing {
   }
 
   /** Where `kid` is given and no longer active, another has rotated already and nothing is left to do. */
-  async #rotateNow(kid: string | null): Promise<void> {
-    const { database, clock, longestTokenMilliseconds } = this.#deps;
+  async #rotateNow(kid: string | null, by: Actor): Promise<void> {
+    const { database, clock, longestTokenMilliseconds, audit } = this.#deps;
     const next = await this.#newKey('next');
-    await database.transaction(async (tx) => {
-      if (kid !== null && activeKey(await listKeys(tx)).kid !== kid) return;
+    await database.audited(async (tx) => {
+      const before = await listKeys(tx);
+      if (kid !== null && activeKey(before).kid !== kid) return;
       const now = clock.now();
       await retireActiveKey(tx, { retiredAt: now, removeAt: now + longestTokenMilliseconds });
       await activateNextKey(tx, now);
       await insertKey(tx, next);
+      await audit.record(tx, by, rotationOf(before, await listKeys(tx)));
     });
     await this.#reload();
   }
@@ -187,6 +193,21 @@ export class KeyRing {
     };
   }
 }
+
+function rotationOf(before: readonly SigningKey[], after: readonly SigningKey[]): Change {
+  const { kid } = activeKey(after);
+  return {
+    action: 'signing_key.rotated',
+    target: { kind: 'signing_key', id: kid, name: kid },
+    before: kidsByStatus(before),
+    after: kidsByStatus(after),
+  };
+}
+
+const kidsByStatus = (keys: readonly SigningKey[]): Fields => ({
+  active: activeKey(keys).kid,
+  next: keys.find(({ status }) => status === 'next')?.kid ?? null,
+});
 
 function activeKey(keys: readonly SigningKey[]): SigningKey {
   const active = keys.find((key) => key.status === 'active');

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { callerOf } from '../admin/caller.ts';
 import type { AgentsDeps } from '../agents/agents.service.ts';
+import { actorOf } from '../audit/actor.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
   CreateOrganization,
@@ -36,9 +37,12 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         response: { 201: OrganizationAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'conflict') },
       },
     },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request;
       const input = { name: body.name, slug: body.slug, ownerEmail: body.owner_email };
-      return reply.code(201).send(toOrganizationView(await createOrganization(deps, input)));
+      return reply
+        .code(201)
+        .send(toOrganizationView(await createOrganization(deps, input, actorOf(request))));
     },
   );
 
@@ -92,12 +96,13 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request;
       const changes = {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.jwt_expiry_secs !== undefined && { jwtExpirySeconds: body.jwt_expiry_secs }),
       };
-      return toOrganizationView(await changeOrganization(deps, params.id, changes));
+      return toOrganizationView(await changeOrganization(deps, params.id, changes, actorOf(request)));
     },
   );
 
@@ -113,8 +118,8 @@ export const organizationsRoutes: FastifyPluginAsyncTypebox<AgentsDeps> = async 
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeOrganization(deps, params.id);
+    async (request, reply) => {
+      await removeOrganization(deps, request.params.id, actorOf(request));
       return reply.code(204).send(null);
     },
   );

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { actorOf } from '../audit/actor.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, NoContent, splitPage, toPage } from '../schema.ts';
 import {
   CreateTeam,
@@ -32,13 +33,14 @@ export const teamsRoutes: FastifyPluginAsyncTypebox<TeamsDeps> = async (app, dep
         response: { 201: TeamAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }, reply) => {
+    async (request, reply) => {
+      const { params, body } = request;
       const input = {
         organizationId: params.org_id,
         name: body.name,
         description: body.description ?? '',
       };
-      return reply.code(201).send(toTeamView(await createTeam(deps, input)));
+      return reply.code(201).send(toTeamView(await createTeam(deps, input, actorOf(request))));
     },
   );
 
@@ -89,7 +91,8 @@ export const teamsRoutes: FastifyPluginAsyncTypebox<TeamsDeps> = async (app, dep
         response: { 200: TeamAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }) => toTeamView(await changeTeam(deps, toKey(params), body)),
+    async (request) =>
+      toTeamView(await changeTeam(deps, toKey(request.params), request.body, actorOf(request))),
   );
 
   app.delete(
@@ -104,8 +107,8 @@ export const teamsRoutes: FastifyPluginAsyncTypebox<TeamsDeps> = async (app, dep
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeTeam(deps, toKey(params));
+    async (request, reply) => {
+      await removeTeam(deps, toKey(request.params), actorOf(request));
       return reply.code(204).send(null);
     },
   );

@@ -56,10 +56,6 @@ export async function deleteTeam(tx: Queries, id: string): Promise<void> {
   await tx.deleteFrom('teams').where('id', '=', id).execute();
 }
 
-export async function deleteTeamsOf(tx: Queries, organizationId: string): Promise<void> {
-  await tx.deleteFrom('teams').where('organization_id', '=', organizationId).execute();
-}
-
 function toTeam(row: Selectable<Tables['teams']>): Team {
   return {
     id: row.id,

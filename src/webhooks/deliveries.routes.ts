@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { actorOf } from '../audit/actor.ts';
 import type { EventType } from '../events/event.ts';
 import { ADMIN_ERRORS, BODY_ERRORS, errorResponses, splitPage, toPage } from '../schema.ts';
 import {
@@ -44,9 +45,10 @@ export const deliveriesRoutes: FastifyPluginAsyncTypebox<DeliveriesDeps> = async
         response: { 200: TestResult, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }) => {
-      const type = (body?.event ?? 'webhook.test') as EventType;
-      return toTestResult(await testWebhook(deps, params.id, type));
+    async (request) => {
+      const { params, body } = request;
+      const test = { type: (body?.event ?? 'webhook.test') as EventType, by: actorOf(request) };
+      return toTestResult(await testWebhook(deps, params.id, test));
     },
   );
 
@@ -110,8 +112,10 @@ export const deliveriesRoutes: FastifyPluginAsyncTypebox<DeliveriesDeps> = async
         },
       },
     },
-    async ({ params }, reply) =>
-      reply.code(201).send({ delivery: toDeliveryView(await redeliver(deps, toKey(params))) }),
+    async (request, reply) => {
+      const delivery = await redeliver(deps, toKey(request.params), actorOf(request));
+      return reply.code(201).send({ delivery: toDeliveryView(delivery) });
+    },
   );
 };
 

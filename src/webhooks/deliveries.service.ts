@@ -1,3 +1,4 @@
+import type { Actor } from '../audit/actor.ts';
 import { toTimestamp } from '../clock.ts';
 import type { Queries } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -12,7 +13,7 @@ import type { QueueStore } from './queue.store.ts';
 import type { Exchange } from './sender.ts';
 import { settle } from './settle.ts';
 import type { Webhook } from './webhook.ts';
-import { requireWebhook, subjectOf, type WebhooksDeps } from './webhooks.service.ts';
+import { requireWebhook, subjectOf, targetOf, type WebhooksDeps } from './webhooks.service.ts';
 
 export interface DeliveriesDeps extends WebhooksDeps {
   queue: QueueStore;
@@ -29,13 +30,15 @@ export interface TestOutcome {
 export async function testWebhook(
   deps: DeliveriesDeps,
   webhookId: string,
-  type: EventType,
+  { type, by }: { type: EventType; by: Actor },
 ): Promise<TestOutcome> {
-  const { database, queue, outbox } = deps;
-  const { webhook, delivery } = await database.transaction(async (tx) => {
+  const { database, queue, outbox, audit } = deps;
+  const { webhook, delivery } = await database.audited(async (tx) => {
     const found = await requireWebhook(tx, webhookId);
     const test = newTest(deps, found, type);
     await queue.publish(tx, [test.event], [test]);
+    const after = { delivery_id: test.id, event: type };
+    await audit.record(tx, by, { action: 'webhook.tested', target: targetOf(found), after });
     return { webhook: found, delivery: test };
   });
   const { event, ...rest } = delivery;
@@ -56,9 +59,10 @@ export async function testWebhook(
 export async function redeliver(
   deps: DeliveriesDeps,
   key: { webhookId: string; id: string },
+  by: Actor,
 ): Promise<Delivery> {
-  const { database, clock, ids, outbox } = deps;
-  return database.transaction(async (tx) => {
+  const { database, clock, ids, outbox, audit } = deps;
+  return database.audited(async (tx) => {
     const webhook = await requireWebhook(tx, key.webhookId);
     const ended = await requireDelivery(tx, key);
     if (ended.nextAttemptAt !== null)
@@ -79,6 +83,8 @@ export async function redeliver(
       createdAt: now,
     };
     await insertDelivery(tx, delivery);
+    const after = { delivery_id: delivery.id, redelivery_of: ended.id, event: delivery.eventType };
+    await audit.record(tx, by, { action: 'webhook.redelivered', target: targetOf(webhook), after });
     outbox.noteNews(tx);
     return delivery;
   });

@@ -1,16 +1,19 @@
+import { SERVICE } from '../audit/actor.ts';
+import type { AuditLog } from '../audit/audit-log.ts';
 import type { Clock } from '../clock.ts';
 import type { Queries } from '../db/database.ts';
 import type { Outbox } from '../events/outbox.ts';
 import type { FinishedAttempt } from './attempt.ts';
 import type { QueueStore, Settlement } from './queue.store.ts';
 import { isGivenUp } from './webhook.ts';
-import { subjectOf } from './webhooks.service.ts';
+import { subjectOf, targetOf } from './webhooks.service.ts';
 import { countFailures, deactivateWebhook } from './webhooks.store.ts';
 
 export interface SettleDeps {
   clock: Clock;
   queue: QueueStore;
   outbox: Outbox;
+  audit: AuditLog;
 }
 
 const SUCCESS_STEP_MILLISECONDS = 60_000;
@@ -83,7 +86,7 @@ const byId = ([a]: [string, Failures], [b]: [string, Failures]): number => (a < 
 
 /** What the outcomes say of the receiver; true where nothing more is sent to it from now on. */
 async function noteFailures(
-  { clock, outbox }: SettleDeps,
+  { clock, outbox, audit }: SettleDeps,
   tx: Queries,
   id: string,
   { attempts, deaths, isGone }: Failures,
@@ -95,5 +98,11 @@ async function noteFailures(
   const reason = isGone ? 'gone' : 'failing';
   const data = { ...subjectOf(webhook), changes: ['is_active'], reason } as const;
   await outbox.publish(tx, 'webhook.updated', data, { except: id });
+  await audit.record(tx, SERVICE, {
+    action: 'webhook.updated',
+    target: targetOf(webhook),
+    before: { is_active: true, reason: null },
+    after: { is_active: false, reason },
+  });
   return true;
 }

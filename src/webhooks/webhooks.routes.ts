@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { actorOf } from '../audit/actor.ts';
 import { toTimestamp } from '../clock.ts';
 import { invalidRequest } from '../errors.ts';
 import { eventTypes } from '../events/event.ts';
@@ -44,13 +45,15 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         response: { 201: WebhookCreated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS) },
       },
     },
-    async ({ body }, reply) => {
-      const { webhook, secret } = await createWebhook(deps, {
+    async (request, reply) => {
+      const { body } = request;
+      const input = {
         name: body.name,
         url: checkedUrl(body.url),
         events: normalizeEvents(body.events),
         maxRetries: body.max_retries ?? DEFAULT_MAX_RETRIES,
-      });
+      };
+      const { webhook, secret } = await createWebhook(deps, input, actorOf(request));
       return reply.code(201).send({ webhook: toWebhookView(webhook), secret });
     },
   );
@@ -100,7 +103,8 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         response: { 200: WebhookAnswer, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params, body }) => {
+    async (request) => {
+      const { params, body } = request;
       const changes = {
         ...(body.name !== undefined && { name: body.name }),
         ...(body.url !== undefined && { url: checkedUrl(body.url) }),
@@ -108,7 +112,7 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         ...(body.is_active !== undefined && { isActive: body.is_active }),
         ...(body.max_retries !== undefined && { maxRetries: body.max_retries }),
       };
-      return { webhook: toWebhookView(await changeWebhook(deps, params.id, changes)) };
+      return { webhook: toWebhookView(await changeWebhook(deps, params.id, changes, actorOf(request))) };
     },
   );
 
@@ -123,8 +127,8 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         response: { 204: NoContent, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }, reply) => {
-      await removeWebhook(deps, params.id);
+    async (request, reply) => {
+      await removeWebhook(deps, request.params.id, actorOf(request));
       return reply.code(204).send(null);
     },
   );
@@ -142,8 +146,9 @@ export const webhooksRoutes: FastifyPluginAsyncTypebox<WebhooksDeps> = async (ap
         response: { 200: SecretRotated, ...errorResponses(...ADMIN_ERRORS, ...BODY_ERRORS, 'not_found') },
       },
     },
-    async ({ params }) => {
-      const { secret, previousSecretExpiresAt } = await rotateWebhookSecret(deps, params.id);
+    async (request) => {
+      const rotated = await rotateWebhookSecret(deps, request.params.id, actorOf(request));
+      const { secret, previousSecretExpiresAt } = rotated;
       return { secret, previous_secret_expires_at: toTimestamp(previousSecretExpiresAt) };
     },
   );

@@ -45,6 +45,7 @@ const EXPECTED: Record<string, readonly [(typeof ROLES)[number], 404 | 403 | 'ow
   'GET /api/webhook-events': ['viewer', 403],
   'GET /api/keys': ['viewer', 403],
   'POST /api/keys/rotate': ['owner', 403],
+  'GET /api/audit-log': ['viewer', 403],
   'GET /api/administrators': ['owner', 403],
   'POST /api/administrators': ['owner', 403],
   'GET /api/administrators/{id}': ['owner', 403],

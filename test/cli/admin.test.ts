@@ -4,6 +4,8 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { addAdministrator, removeAdministrator } from '../../src/admin/administrators.service.ts';
 import { listAdministrators } from '../../src/admin/administrators.store.ts';
+import { SERVICE } from '../../src/audit/actor.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { toConfig } from '../../src/config.ts';
 import { createIds } from '../../src/ids.ts';
@@ -11,6 +13,7 @@ import { openDatabase } from '../../src/open-database.ts';
 import { childFolder, runChild } from '../child.ts';
 import { currentDatabase } from '../databases.ts';
 import { ADMIN, send, startService, type TestService } from '../harness.ts';
+import { newMasterKey } from '../keys/key-ring.ts';
 import { assertFails, envBeside, envIn, signet, signetJson, signetReading } from './signet.ts';
 
 let service: TestService;
@@ -168,15 +171,18 @@ test('admin remove: access ends with the next request, and the last owner stays 
 test('all administrators removed at the same moment: one of them stays', async () => {
   const folder = childFolder();
   const { database } = await openDatabase(toConfig(await envIn(folder)).database);
-  const deps = { database, clock: systemClock, ids: createIds(systemClock) };
+  const audit = new AuditLog({ clock: systemClock, masterKey: newMasterKey() });
+  const deps = { database, clock: systemClock, ids: createIds(systemClock), audit };
   const emails = ['one@signet.test', 'two@signet.test', 'three@signet.test'];
   const owner = { password: ADMIN.password, role: 'owner', organizationId: null } as const;
-  const add = (email: string) => addAdministrator(deps, { email, ...owner });
+  const add = (email: string) => addAdministrator(deps, { email, ...owner }, SERVICE);
   try {
     for (let round = 0; round < 3; round++) {
       const left = (await listAdministrators(database.reader)).map(({ email }) => email);
       await Promise.all(emails.filter((email) => !left.includes(email)).map(add));
-      const ended = await Promise.allSettled(emails.map((email) => removeAdministrator(deps, { email })));
+      const ended = await Promise.allSettled(
+        emails.map((email) => removeAdministrator(deps, { email }, SERVICE)),
+      );
       const refused = ended.filter((each) => each.status === 'rejected');
       assert.deepEqual(
         refused.map(({ reason }) => reason.code),

@@ -12,7 +12,11 @@ import {
 } from '../../src/admin/administrators.store.ts';
 import type { ApiKey } from '../../src/admin/api-key.ts';
 import { findApiKey, insertApiKey, listApiKeys, touchApiKey } from '../../src/admin/api-keys.store.ts';
+import { SERVICE } from '../../src/audit/actor.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
+import { systemClock } from '../../src/clock.ts';
 import { UniqueViolation } from '../../src/db/database.ts';
+import { newMasterKey } from '../keys/key-ring.ts';
 import { onEachDatabase } from './databases.ts';
 import { aDigest, ids, NOW } from './rows.ts';
 
@@ -98,13 +102,14 @@ onEachDatabase((opened) => {
 
   test('of two owners who are demoted or removed at once, one stays, each time', async () => {
     const { database } = opened();
+    const audit = new AuditLog({ clock: systemClock, masterKey: newMasterKey() });
     for (let round = 0; round < 15; round++) {
       const second = anAdministrator(`second${round}@signet.test`);
       await insert(second);
       const change = (ref: { id: string }) =>
         round % 2 === 0
-          ? changeAdministrator({ database }, ref, { role: 'operator' })
-          : removeAdministrator({ database }, ref);
+          ? changeAdministrator({ database, audit }, ref, { role: 'operator' }, SERVICE)
+          : removeAdministrator({ database, audit }, ref, SERVICE);
       const owners = (await list()).filter(({ role }) => role === 'owner');
       assert.equal(owners.length, 2);
       const outcomes = await Promise.allSettled(owners.map(({ id }) => change({ id })));

@@ -10,7 +10,6 @@ import {
 } from '../../src/organizations/organizations.store.ts';
 import {
   deleteTeam,
-  deleteTeamsOf,
   findTeam,
   insertTeam,
   listTeams,
@@ -68,12 +67,12 @@ onEachDatabase((opened) => {
   test('an organization with teams cannot be deleted before them', async () => {
     const { database } = opened();
     const [organization, other] = [await storeOrganization(), await storeOrganization()];
-    await storeTeam(organization.id);
+    const team = await storeTeam(organization.id);
     const kept = await storeTeam(other.id);
     const remove = () => database.transaction((tx) => deleteOrganization(tx, organization.id));
     await assert.rejects(remove());
     assert.deepEqual(await findOrganization(database.reader, organization.id), organization);
-    await database.transaction((tx) => deleteTeamsOf(tx, organization.id));
+    await database.transaction((tx) => deleteTeam(tx, team.id));
     await remove();
     assert.equal(await findOrganization(database.reader, organization.id), null);
     assert.deepEqual(await listTeams(database.reader, other.id, PAGE), [kept]);

@@ -55,6 +55,7 @@ onEachDatabase((opened) => {
       ping: () => database.ping(),
       close: () => database.close(),
       transaction: (work) => database.transaction(work),
+      audited: (work) => database.audited(work),
       async readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
         const answer = await database.readCommitted(work);
         deletions.push(Number(answer));

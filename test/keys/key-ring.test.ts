@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
+import { SERVICE } from '../../src/audit/actor.ts';
 import type { KeyRing } from '../../src/keys/key-ring.ts';
 import { LONGEST_TOKEN, newMasterKey, type OpenRing, openRing, ROTATION } from './key-ring.ts';
 
@@ -45,7 +46,7 @@ test('maintain, many times at once, rotates once', async () => {
 test('a rotated key verifies until its last token has expired, then it is forgotten', async () => {
   const [old] = kids('active');
   const token = await ring.sign({ sub: 'x' });
-  await ring.rotate();
+  await ring.rotate(SERVICE);
   now().advance({ milliseconds: LONGEST_TOKEN - 1 });
   await ring.maintain();
   assert.ok(ring.publicJwks.some(({ kid }) => kid === old));
@@ -62,14 +63,14 @@ test('a rotated key verifies until its last token has expired, then it is forgot
 test('a key is published by a rotation earlier than it signs', async () => {
   for (let round = 0; round < 3; round++) {
     const published = ring.publicJwks.map(({ kid }) => kid);
-    await ring.rotate();
+    await ring.rotate(SERVICE);
     assert.ok(published.includes(kids('active')[0] ?? ''));
   }
 });
 
 test('signing while a rotation is under way gives tokens that verify', async () => {
   const signing = Array.from({ length: 10 }, (_, n) => ring.sign({ n }));
-  const [tokens] = await Promise.all([Promise.all(signing), ring.rotate()]);
+  const [tokens] = await Promise.all([Promise.all(signing), ring.rotate(SERVICE)]);
   assert.deepEqual(
     tokens.map((token) => ring.verify(token)),
     tokens.map((_, n) => ({ n })),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { AuditLog } from '../../src/audit/audit-log.ts';
 import { toConfig } from '../../src/config.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type MasterKey, toMasterKey } from '../../src/encryption.ts';
@@ -38,6 +39,7 @@ export async function openRing(): Promise<OpenRing> {
       database,
       clock,
       masterKey: key,
+      audit: new AuditLog({ clock, masterKey: key }),
       sign: createSigner(availableParallelism()),
       generateKey: storedSigningKey,
       rotationMilliseconds: ROTATION,
