@@ -26,7 +26,7 @@ test('under writes without a pause the log begins anew again and again, and noth
   const checkpoints = new Checkpoints({ path, finish, ...options });
   const value = 'x'.repeat(100 * 4000);
   let written = 0;
-  while (beginnings < 10 && written < MOST_WRITTEN) {
+  while ((beginnings < 10 || written < 20_000) && written < MOST_WRITTEN) {
     const name = String(written);
     await database.transaction((tx) => tx.insertInto('service_metadata').values({ name, value }).execute());
     await database.transaction((tx) => tx.deleteFrom('service_metadata').where('name', '=', name).execute());
@@ -34,7 +34,7 @@ test('under writes without a pause the log begins anew again and again, and noth
     checkpoints.noteCommit();
   }
   await checkpoints.close();
-  assert.equal(beginnings, 10);
+  assert.ok(beginnings >= 10);
   assert.ok(statSync(`${path}-wal`).size < (written * PAGE_BYTES) / 2);
   assert.deepEqual({ ...database.prepareRead('pragma integrity_check').get() }, { integrity_check: 'ok' });
   await database.close();
