@@ -72,18 +72,20 @@ export class DeliverWorker implements Worker {
 
   async #pump(): Promise<void> {
     this.#callOff();
-    let sleep = LONGEST_SLEEP_MILLISECONDS;
+    const { clock } = this.#deps;
+    let wakeAt = 0;
     while (this.#isWoken && this.#state === 'running') {
       this.#isWoken = false;
-      sleep = await this.#pass();
+      wakeAt = await this.#pass();
     }
     this.#pumping = null;
-    if (this.#state === 'running') this.#callOff = this.#deps.clock.after(sleep, () => this.wake());
+    if (this.#state !== 'running') return;
+    this.#callOff = clock.after(Math.max(0, wakeAt - clock.now()), () => this.wake());
   }
 
-  /** Writes down what has ended and looks for work, in one transaction; answers for how long there will be none. */
+  /** Writes down what has ended and looks for work, in one transaction; answers until when there will be none. */
   async #pass(): Promise<number> {
-    const { database, outbox } = this.#deps;
+    const { database, outbox, clock } = this.#deps;
     const finished: FinishedAttempt[] = [];
     try {
       const pass = await database.readCommitted(async (tx) => {
@@ -93,20 +95,20 @@ export class DeliverWorker implements Worker {
       });
       if (pass.hasDeactivated) await outbox.reload(database.reader);
       await this.#take(pass.claimed);
-      return pass.sleep;
+      return pass.wakeAt;
     } catch (error) {
       this.#noteFailure(error, finished);
-      return AFTER_FAILURE_MILLISECONDS;
+      return clock.now() + AFTER_FAILURE_MILLISECONDS;
     }
   }
 
-  async #claim(tx: Queries): Promise<{ claimed: ClaimedAttempt[]; sleep: number }> {
-    if (this.#state !== 'running') return { claimed: [], sleep: 0 };
+  async #claim(tx: Queries): Promise<{ claimed: ClaimedAttempt[]; wakeAt: number }> {
+    if (this.#state !== 'running') return { claimed: [], wakeAt: 0 };
     const { clock, queue } = this.#deps;
     const now = clock.now();
     const waiting = await queue.listDue(tx);
-    const later = waiting.filter(({ dueAt }) => dueAt > now).map(({ dueAt }) => dueAt - now);
-    const sleep = Math.min(LONGEST_SLEEP_MILLISECONDS, ...later);
+    const later = waiting.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > now);
+    const wakeAt = Math.min(now + LONGEST_SLEEP_MILLISECONDS, ...later);
     const due = new Map(waiting.filter(({ dueAt }) => dueAt <= now).map(toEntry));
     const claims = this.#dealSlots([...due.values()]).map(
       ([webhookId, limit]): Claim => ({ webhookId, now, leaseUntil: now + LEASE_MILLISECONDS, limit }),
@@ -116,7 +118,7 @@ export class DeliverWorker implements Worker {
       webhook: due.get(delivery.webhookId) as Webhook,
       delivery,
     }));
-    return { claimed: attempts, sleep };
+    return { claimed: attempts, wakeAt };
   }
 
   #dealSlots(due: readonly Webhook[]): [webhookId: string, limit: number][] {
