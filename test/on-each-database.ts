@@ -23,11 +23,17 @@ if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
  * The conformance suite, the attacks and the fuzzing run on each database by themselves, where it matters; the limits
  * hold before a database is asked; the commands of the documentation, instances, several processes and outages are for
  * one; the browser that looks at the page of operations unpacks itself once in a process; only a SQLite file is backed
- * up; and guesses are counted in memory.
+ * up; guesses are counted in memory; and arguments and the environment are read before a database is opened.
  */
 function hasItsOwnWay(path: string): boolean {
   const folders = ['attacks', 'db', 'docs', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
-  const files = ['docs-page.test.ts', 'backup.test.ts', 'slowed-guessing.test.ts'];
+  const files = [
+    'docs-page.test.ts',
+    'backup.test.ts',
+    'slowed-guessing.test.ts',
+    'command-line.test.ts',
+    'environment.test.ts',
+  ];
   return folders.includes(basename(dirname(path))) || files.includes(basename(path));
 }
 

@@ -10,7 +10,7 @@ const CALLERS = 6;
 /** So many acknowledged changes before a kill amid sending, so many answers before a kill behind the last of them. */
 const CHANGES = 40;
 const ANSWERS = 30;
-const MOMENTS = ['while sending', 'after the 2xx', 'after the 2xx', 'while sending'] as const;
+const MOMENTS = ['while sending', 'after the 2xx', 'while sending'] as const;
 
 /** What the receivers saw, and in which life of the process. */
 interface Request {

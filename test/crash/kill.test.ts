@@ -4,7 +4,7 @@ import { assertEveryKind, assertKept, changeEverything, type Known } from '../ch
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
 import { type Answer, freePort } from '../harness.ts';
 
-const ROUNDS = 3;
+const ROUNDS = 2;
 const CALLERS = 6;
 /** After so many acknowledged changes the process is killed, wherever the callers are. */
 const CHANGES = 60;
