@@ -74,13 +74,13 @@ export class DeliverWorker implements Worker {
     this.#callOff();
     const { clock } = this.#deps;
     let wakeAt = 0;
-    while (this.#isWoken && this.#state === 'running') {
+    // What fell due during the pass is as good as a call.
+    while (this.#state === 'running' && (this.#isWoken || wakeAt <= clock.now())) {
       this.#isWoken = false;
       wakeAt = await this.#pass();
     }
     this.#pumping = null;
-    if (this.#state !== 'running') return;
-    this.#callOff = clock.after(Math.max(0, wakeAt - clock.now()), () => this.wake());
+    if (this.#state === 'running') this.#callOff = clock.after(wakeAt - clock.now(), () => this.wake());
   }
 
   /** Writes down what has ended and looks for work, in one transaction; answers until when there will be none. */

@@ -34,7 +34,8 @@ test('an unknown administrator and a wrong password are told apart by neither th
   const [known, unknown] = [withPassword(ADMIN.email), withPassword('nobody@signet.test')];
   assert.deepEqual(told(await unknown()), told(await known()));
   const ratio = (await cost(unknown, 4)) / (await cost(known, 4));
-  assert.ok(ratio > 0.5 && ratio < 2, `an unknown one costs ${ratio} of a known one`);
+  // Without the hash it would cost less than a tenth.
+  assert.ok(ratio > 0.2 && ratio < 5, `an unknown one costs ${ratio} of a known one`);
 });
 
 test('an unknown, a deactivated and a deleted client are told apart from a wrong secret by neither the answer nor its cost', async () => {
@@ -53,7 +54,7 @@ test('an unknown, a deactivated and a deleted client are told apart from a wrong
   }
   await cost(wrong, 30);
   const ratio = (await cost(unknown, 100)) / (await cost(wrong, 100));
-  assert.ok(ratio > 0.5 && ratio < 2, `an unknown one costs ${ratio} of a wrong secret`);
+  assert.ok(ratio > 0.3 && ratio < 3, `an unknown one costs ${ratio} of a wrong secret`);
 });
 
 /** What must not be: it ends at the first character that differs. */
