@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { failValidations, type Receiver, startReceiver, subscribe } from './receiver.ts';
-import { type BenchService, startService } from './service.ts';
+import { type Signet, startSignet, withFolder } from './signet.ts';
 import { printTable } from './table.ts';
 
 /**
@@ -16,8 +16,8 @@ const backlog = Number(options.backlog);
 const events = Number(options.events);
 const HEALTHY = 50;
 
-async function main(): Promise<void> {
-  const service = await startService();
+async function main(folder: string): Promise<void> {
+  const service = await startSignet({ database: 'sqlite', folder });
   const healthy = await startReceiver();
   const hanging = await startReceiver({ isHanging: true });
   try {
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function measure(service: BenchService, receiver: Receiver): Promise<number[]> {
+async function measure(service: Signet, receiver: Receiver): Promise<number[]> {
   const latencies: number[] = [];
   for (let index = 0; index < events; index++) {
     receiver.arrivals.length = 0;
@@ -53,4 +53,4 @@ async function measure(service: BenchService, receiver: Receiver): Promise<numbe
   return latencies;
 }
 
-await main();
+await withFolder(main);

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { failValidations, inParallel, type Receiver, startReceiver, subscribe } from './receiver.ts';
-import { type BenchService, startService } from './service.ts';
+import { type Signet, startSignet, withFolder } from './signet.ts';
 import { printTable, quantile } from './table.ts';
+import { readUsage, usageSince } from './usage.ts';
 
 /**
  * Webhooks over loopback HTTP, durable and with their history: how long after the answered API call the request is at
@@ -20,12 +21,12 @@ const WEBHOOKS = 16;
 const IN_FLIGHT = 64;
 const LATENCIES = 100;
 
-async function main(): Promise<void> {
-  const service = await startService();
+async function main(folder: string): Promise<void> {
+  const service = await startSignet({ database: 'sqlite', folder });
   const receiver = await startReceiver();
   try {
     const latencies = await measureLatencies(service, receiver);
-    const taken: { ceiling: number; perSecond: number; cpuMicroseconds: number }[] = [];
+    const taken: { ceiling: number; perSecond: number; cpuMicroseconds: number | null }[] = [];
     await subscribe(service, receiver, { count: WEBHOOKS, event: 'token.validation_failed' });
     for (let index = 0; index < samples; index++) {
       const before = await barePostsPerSecond(receiver);
@@ -54,7 +55,7 @@ async function main(): Promise<void> {
       {
         name: 'CPU of the service per delivery',
         unit: 'µs',
-        figures: taken.map(({ cpuMicroseconds }) => cpuMicroseconds),
+        figures: taken.flatMap(({ cpuMicroseconds }) => cpuMicroseconds ?? []),
       },
     ]);
   } finally {
@@ -64,7 +65,7 @@ async function main(): Promise<void> {
 }
 
 /** One event at a time, on a service that has nothing else to do. */
-async function measureLatencies(service: BenchService, receiver: Receiver): Promise<number[]> {
+async function measureLatencies(service: Signet, receiver: Receiver): Promise<number[]> {
   await subscribe(service, receiver, { count: 1, event: 'agent.created' });
   const latencies: number[] = [];
   for (let index = 0; index < LATENCIES; index++) {
@@ -79,21 +80,21 @@ async function measureLatencies(service: BenchService, receiver: Receiver): Prom
 
 /** Each event goes to every webhook. */
 async function deliver(
-  service: BenchService,
+  service: Signet,
   receiver: Receiver,
-): Promise<{ perSecond: number; cpuMicroseconds: number }> {
+): Promise<{ perSecond: number; cpuMicroseconds: number | null }> {
   receiver.arrivals.length = 0;
   const deliveries = events * WEBHOOKS;
-  const cpuBefore = await service.cpuSeconds();
+  const before = readUsage(service.pid);
   const started = performance.now();
   await failValidations(service, { width: 8, count: events });
   while (receiver.arrivals.length < deliveries) await sleep(5);
   const last = receiver.arrivals.at(-1)?.at ?? started;
   await sleep(200);
-  const cpuSeconds = (await service.cpuSeconds()) - cpuBefore;
+  const usage = usageSince(before, readUsage(service.pid));
   return {
     perSecond: deliveries / ((last - started) / 1000),
-    cpuMicroseconds: (cpuSeconds * 1e6) / deliveries,
+    cpuMicroseconds: usage === null ? null : usage.all / deliveries,
   };
 }
 
@@ -112,4 +113,4 @@ async function barePostsPerSecond(receiver: Receiver): Promise<number> {
   return (events * WEBHOOKS) / seconds;
 }
 
-await main();
+await withFolder(main);

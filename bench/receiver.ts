@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
-import type { BenchService } from './service.ts';
+import type { Signet } from './signet.ts';
 
 export interface Receiver {
   origin: string;
@@ -33,7 +33,7 @@ export function startReceiver({ isHanging = false }: { isHanging?: boolean } = {
 }
 
 export async function subscribe(
-  service: BenchService,
+  service: Signet,
   receiver: Receiver,
   { count, event }: { count: number; event: string },
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function inParallel(width: number, count: number, run: () => Promis
 
 /** Introspections of nonsense: the cheapest events there are, for those who hear of failed validations. */
 export async function failValidations(
-  service: BenchService,
+  service: Signet,
   { width, count }: { width: number; count: number },
 ): Promise<void> {
   const pool = new Pool(service.origin, { connections: width });

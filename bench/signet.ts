@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './free-port.ts';
+import { freePort } from '../test/free-port.ts';
 import type { BenchClient } from './requests.ts';
 import { serverEnv } from './server-env.ts';
 

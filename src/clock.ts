@@ -13,6 +13,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** By the clock that only goes forward; `started` is of `performance.now()`. */
+export const secondsSince = (started: number): number => (performance.now() - started) / 1000;
+
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
 export const toTimestamp = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { secondsSince } from './clock.ts';
 import type { Snapshot } from './processes/messages.ts';
 
 type GrantType = 'client_credentials' | 'refresh_token';
@@ -146,5 +147,3 @@ export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Met
     },
   };
 }
-
-const secondsSince = (started: number): number => (performance.now() - started) / 1000;

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
-import { ADMIN, freePort } from './harness.ts';
+import { freePort } from './free-port.ts';
+import { ADMIN } from './harness.ts';
 
 const bin = join(import.meta.dirname, '..', 'bin', 'signet.mjs');
 

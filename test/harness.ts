@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { pino } from 'pino';
 import { toConfig } from '../src/config.ts';
 import { createIds } from '../src/ids.ts';
 import { createService } from '../src/service.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
+import { freePort } from './free-port.ts';
 import { createOpenapiCheck, type OpenapiDocument } from './openapi-check.ts';
 import { storedSigningKey } from './signing-keys.ts';
 
@@ -207,17 +207,4 @@ function parse(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** A port that nothing listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

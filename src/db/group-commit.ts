@@ -1,3 +1,4 @@
+import { secondsSince } from '../clock.ts';
 import { DatabaseUnavailable } from './database.ts';
 
 /** What the group commit needs of a connection: statements that take effect at once. */
@@ -61,7 +62,7 @@ export class GroupCommit {
     const started = performance.now();
     try {
       const outcomes = await this.#runGroup(group);
-      this.#onCommit(group.length, (performance.now() - started) / 1000);
+      this.#onCommit(group.length, secondsSince(started));
       for (const outcome of outcomes) settle(outcome);
     } catch (error) {
       this.#rollback();

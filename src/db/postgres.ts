@@ -1,3 +1,4 @@
+import { secondsSince } from '../clock.ts';
 import type { CommitObserver, Database, Queries } from './database.ts';
 import { kyselyOver, type PostgresConnection, PostgresPool, type Value } from './postgres-connection.ts';
 import { CommitUnknown, isConflict, isConnectionLost } from './postgres-errors.ts';
@@ -113,8 +114,6 @@ const SERIALIZABLE = 'begin isolation level serializable';
 const READ_COMMITTED = 'begin isolation level read committed';
 /** The lock comes before the first query, and so before the picture that the transaction has of the database. */
 const SERIALIZABLE_IN_TURN = `${SERIALIZABLE}; lock table audit_chain in exclusive mode`;
-
-const secondsSince = (started: number): number => (performance.now() - started) / 1000;
 
 async function runTransaction<T>(
   connection: PostgresConnection,

@@ -35,7 +35,7 @@ export class KeyRing {
   #ring: Ring | null = null;
   #changing: Promise<void> = Promise.resolve();
   readonly #refresh = coalesce<null, null>(async (asked) => {
-    await this.#oneAtATime(() => this.#reload());
+    await this.#reread();
     return asked;
   });
 
@@ -108,7 +108,7 @@ export class KeyRing {
    */
   async maintain(): Promise<void> {
     const { database, clock, rotationMilliseconds } = this.#deps;
-    await this.#oneAtATime(() => this.#reload());
+    await this.#reread();
     const now = clock.now();
     const active = activeKey(this.#opened.keys);
     if ((active.activatedAt ?? active.createdAt) + rotationMilliseconds <= now) {
@@ -116,7 +116,7 @@ export class KeyRing {
     }
     if (!this.#opened.keys.some((key) => key.removeAt !== null && key.removeAt <= now)) return;
     await database.transaction((tx) => removeRetiredKeys(tx, now));
-    await this.#oneAtATime(() => this.#reload());
+    await this.#reread();
   }
 
   get #opened(): Ring {
@@ -127,6 +127,11 @@ export class KeyRing {
   /** One at a time: a key is published by one rotation before the next can let it sign. */
   #rotateFrom(kid: string | null, by: Actor): Promise<void> {
     return this.#oneAtATime(() => this.#rotateNow(kid, by));
+  }
+
+  /** In turn with rotations. */
+  #reread(): Promise<void> {
+    return this.#oneAtATime(() => this.#reload());
   }
 
   #oneAtATime(change: () => Promise<void>): Promise<void> {

@@ -106,7 +106,7 @@ export async function listAttempts(db: Queries, deliveryId: string): Promise<Del
   }));
 }
 
-export function toDelivery(row: Selectable<Tables['deliveries']>): Delivery {
+function toDelivery(row: Selectable<Tables['deliveries']>): Delivery {
   const isWaiting = row.status === 'pending' || row.status === 'retrying';
   return {
     id: row.id,

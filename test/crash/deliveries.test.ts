@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
-import { freePort, send } from '../harness.ts';
+import { freePort } from '../free-port.ts';
+import { send } from '../harness.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
 import { until } from '../webhooks/faults/scene.ts';
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertEveryKind, assertKept, changeEverything, type Known } from '../changes.ts';
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
-import { type Answer, freePort } from '../harness.ts';
+import { freePort } from '../free-port.ts';
+import type { Answer } from '../harness.ts';
 
 const ROUNDS = 2;
 const CALLERS = 6;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, test } from 'node:test';
 import { adminEnv, childFolder, startChild } from '../child.ts';
-import { freePort, send } from '../harness.ts';
+import { freePort } from '../free-port.ts';
+import { send } from '../harness.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
 import { until } from '../webhooks/faults/scene.ts';
 

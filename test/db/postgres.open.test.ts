@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { allMigrations } from '../../src/db/migrate.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createPostgres } from '../databases.ts';
-import { freePort } from '../harness.ts';
+import { freePort } from '../free-port.ts';
 import { onPostgres, unusable } from './postgres.ts';
 
 onPostgres((opened) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../harness.ts';
+import { freePort } from '../free-port.ts';
 import { isOpen } from './readme-run.ts';
 
 /** The server of the page, in a process of its own. */

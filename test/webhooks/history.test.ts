@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../assert-error.ts';
-import { freePort, startService, type TestService } from '../harness.ts';
+import { freePort } from '../free-port.ts';
+import { startService, type TestService } from '../harness.ts';
 import { createHook, type DeliveryBody, type Hook } from './hook.ts';
 import { type Listener, listen } from './listener.ts';
 

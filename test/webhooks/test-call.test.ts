@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { assertError, assertInvalid } from '../assert-error.ts';
-import { freePort, startService, type TestService } from '../harness.ts';
+import { freePort } from '../free-port.ts';
+import { startService, type TestService } from '../harness.ts';
 import { createHook, type Hook } from './hook.ts';
 import { eventIn, type Listener, listen } from './listener.ts';
 import { ACCEPTED, verdicts } from './stock-verifiers.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePort, startService, type TestService } from '../../harness.ts';
+import { freePort } from '../../free-port.ts';
+import { startService, type TestService } from '../../harness.ts';
 import {
   answer,
   answerEndlessly,
