@@ -85,6 +85,16 @@ admin@localhost  owner  -             2026-11-21T10:40:59.343Z  admin_01m7yv3vx1
 Now second@signet.example, operator.`,
     text: 'It holds from the next request on, for API keys too.',
   },
+  'signet admin bind': {
+    example: `$ npx signet admin bind second@signet.example org_01m7yv3vx1egbb67qk55yr1sd5
+Now second@signet.example, operator of org_01m7yv3vx1egbb67qk55yr1sd5.`,
+    text: `It holds from the next request on, for API keys too. [Administrators](administrators.md#bound-to-one-organization) says what
+is left to them.`,
+  },
+  'signet admin unbind': {
+    example: `$ npx signet admin unbind second@signet.example
+Now second@signet.example, operator.`,
+  },
   'signet admin remove': {
     example: `$ npx signet admin remove second@signet.example
 Removed second@signet.example.`,
@@ -114,7 +124,7 @@ export function commandLinePage(): string {
   );
   return page(
     'Command line',
-    'src/cli/program.ts and scripts/cli-page.ts',
+    'src/cli/*program.ts and scripts/cli-page.ts',
     `In the project's folder a command is \`npx signet …\`; from anywhere it is \`node /path/to/signet/bin/signet.mjs …\`. Each of them
 explains itself with \`--help\`.
 

@@ -1,6 +1,7 @@
 import type { Administrator, Role } from '../admin/administrator.ts';
 import { toAdministratorView } from '../admin/administrators.schema.ts';
 import {
+  type AdministratorChanges,
   addAdministrator,
   changeAdministrator,
   removeAdministrator,
@@ -52,13 +53,14 @@ export async function changeAdminPassword(deps: CommandDeps, { email, source }: 
   };
 }
 
-/** Gives an administrator another role, from the next request on; never the last owner. */
-export async function changeAdminRole(
+/** Gives an administrator another role or organization, from the next request on; the last owner stays one. */
+export async function changeAdmin(
   { loadConfig, clock }: Pick<CommandDeps, 'loadConfig' | 'clock'>,
-  { email, role }: { email: string; role: Role },
+  email: string,
+  changes: Pick<AdministratorChanges, 'role' | 'organizationId'>,
 ): Promise<Outcome> {
   const administrator = await withAudit(loadConfig(), clock, ({ by, ...opened }) =>
-    changeAdministrator(opened, { email }, { role }, by),
+    changeAdministrator(opened, { email }, changes, by),
   );
   return {
     text: `Now ${describe(administrator)}.\n`,

@@ -1,14 +1,13 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { EMAIL_PATTERN, ROLES, type Role } from '../admin/administrator.ts';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Link } from '../audit/chain.ts';
 import { version } from '../version.ts';
-import type { CommandDeps, Outcome } from './command.ts';
+import { addAdminCommands } from './admin-program.ts';
+import type { CommandDeps } from './command.ts';
 import { exitCodes, toFailure } from './failure.ts';
-import type { PasswordSource } from './password.ts';
+import { json, report } from './report.ts';
 
 /** What a command needs is loaded when it runs: help is quick, and a process that supervises others stays small. */
 const load = {
-  admin: () => import('./admin.ts'),
   audit: () => import('./audit.ts'),
   backup: () => import('./backup.ts'),
   copy: () => import('./copy.ts'),
@@ -109,63 +108,6 @@ function addServiceCommands(program: Command, deps: CommandDeps): void {
     );
 }
 
-function addAdminCommands(admin: Command, deps: CommandDeps): void {
-  withPassword(admin.command('add'))
-    .description('Make a further administrator. Asks for the password where no option says otherwise.')
-    .addOption(new Option('--role <role>', 'what they may do').choices(ROLES).default('owner'))
-    .option('--organization <id>', 'the one organization that they see and change; without it, everything')
-    .action(async (email: string, options: PasswordOptions & { role: Role; organization?: string }) => {
-      const { addAdmin } = await load.admin();
-      const { role, organization: organizationId = null } = options;
-      const adding = addAdmin(deps, { email, source: sourceOf(options), role, organizationId });
-      return report(deps, options, adding);
-    });
-  withPassword(admin.command('password'))
-    .description('Change the password of an administrator; the old one ends at once.')
-    .action((email: string, options: PasswordOptions) =>
-      report(
-        deps,
-        options,
-        load
-          .admin()
-          .then(({ changeAdminPassword }) => changeAdminPassword(deps, { email, source: sourceOf(options) })),
-      ),
-    );
-  admin
-    .command('role')
-    .description('Give an administrator another role; the last owner keeps it.')
-    .argument('<email>', 'the e-mail address', toEmail)
-    .addArgument(new Argument('<role>', `one of ${ROLES.join(', ')}`).choices(ROLES))
-    .addOption(json())
-    .action(async (email: string, role: Role, options: { json?: true }) => {
-      const { changeAdminRole } = await load.admin();
-      return report(deps, options, changeAdminRole(deps, { email, role }));
-    });
-  admin
-    .command('list')
-    .description('List the administrators.')
-    .addOption(json())
-    .action((options: { json?: true }) =>
-      report(
-        deps,
-        options,
-        load.admin().then(({ listAdmins }) => listAdmins(deps)),
-      ),
-    );
-  admin
-    .command('remove')
-    .description('Take the access of an administrator away at once; never of the last owner.')
-    .argument('<email>', 'the e-mail address', toEmail)
-    .addOption(json())
-    .action((email: string, options: { json?: true }) =>
-      report(
-        deps,
-        options,
-        load.admin().then(({ removeAdmin }) => removeAdmin(deps, email)),
-      ),
-    );
-}
-
 function addKeyCommands(keys: Command, deps: CommandDeps): void {
   keys
     .command('list')
@@ -206,45 +148,10 @@ function addAuditCommands(audit: Command, deps: CommandDeps): void {
     );
 }
 
-interface PasswordOptions {
-  passwordStdin?: true;
-  generate?: true;
-  json?: true;
-}
-
-function withPassword(command: Command): Command {
-  return command
-    .argument('<email>', 'the e-mail address', toEmail)
-    .addOption(new Option('--password-stdin', 'read the password from standard input').conflicts('generate'))
-    .option('--generate', 'make a password and print it, once')
-    .addOption(json());
-}
-
-function sourceOf({ passwordStdin, generate }: PasswordOptions): PasswordSource {
-  if (passwordStdin) return 'stdin';
-  return generate ? 'generate' : 'ask';
-}
-
-function toEmail(text: string): string {
-  if (EMAIL_PATTERN.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('It must be an e-mail address.');
-}
-
 function toHead(text: string): Link {
   const [, position, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
   if (position !== undefined && hash !== undefined) return { position: Number(position), hash };
   throw new InvalidArgumentError('It must be a position, a colon and a hash of 64 hexadecimal digits.');
-}
-
-const json = (): Option => new Option('--json', 'print one JSON document');
-
-async function report(
-  { stdout }: CommandDeps,
-  options: { json?: true },
-  doing: Promise<Outcome>,
-): Promise<void> {
-  const { text, json: document } = await doing;
-  stdout.write(options.json ? `${JSON.stringify(document)}\n` : text);
 }
 
 function reportFailure({ stdout, stderr }: CommandDeps, error: unknown, isJson: boolean): number {

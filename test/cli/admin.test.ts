@@ -142,6 +142,53 @@ test('admin list names all administrators in order, and no password', async () =
   assert.match(stdout, /^EMAIL +ROLE +ORGANIZATION +CREATED +ID\nadmin@signet\.test +owner +- +\d{4}-/);
 });
 
+test('admin bind and unbind: what an administrator sees changes with the next request, and the log says who did it', async () => {
+  const json = { name: 'Bound', slug: 'bound', owner_email: 'owner@signet.test' };
+  const { id } = (await send(service.url, 'POST', '/api/organizations', { admin: true, json })).body;
+  const email = 'moving@signet.test';
+  const given = ['admin', 'add', email, '--generate', '--role', 'operator'];
+  const { password } = await signetJson(env, ...given);
+  const webhooks = async () =>
+    (await send(service.url, 'GET', '/api/webhooks', { admin: { email, password } })).status;
+  assert.equal(await webhooks(), 200);
+  const { stdout } = await signet(env, 'admin', 'bind', email, id);
+  assert.deepEqual([stdout, await webhooks()], [`Now ${email}, operator of ${id}.\n`, 403]);
+  const { administrator } = await signetJson(env, 'admin', 'unbind', email);
+  assert.deepEqual([administrator.organization_id, await webhooks()], [null, 200]);
+
+  const told = '/api/audit-log?action=administrator.changed&limit=2';
+  const { entries } = (await send(service.url, 'GET', told, { admin: true })).body;
+  assert.deepEqual(
+    entries.map((entry: AuditEntry) => [
+      entry.actor.kind,
+      entry.target.name,
+      entry.before.organization_id,
+      entry.after.organization_id,
+    ]),
+    [
+      ['command_line', email, id, null],
+      ['command_line', email, null, id],
+    ],
+  );
+  const unknown = { code: 1, error: 'invalid_request', sentence: /no such organization/ };
+  await assertFails(env, ['admin', 'bind', email, 'org_x'], unknown);
+  const nobody = { code: 1, error: 'not_found', sentence: /No such administrator/ };
+  await assertFails(env, ['admin', 'unbind', 'nobody@signet.test'], nobody);
+  const last = { code: 1, error: 'conflict', sentence: /last owner/ };
+  for (const owner of (await signetJson(env, 'admin', 'list')).administrators) {
+    if (owner.role === 'owner' && owner.email !== ADMIN.email)
+      await signetJson(env, 'admin', 'remove', owner.email);
+  }
+  await assertFails(env, ['admin', 'bind', ADMIN.email, id], last);
+});
+
+interface AuditEntry {
+  actor: { kind: string };
+  target: { name: string };
+  before: { organization_id: string | null };
+  after: { organization_id: string | null };
+}
+
 test('admin remove: access ends with the next request, and the last owner stays one', async () => {
   const { password } = await signetJson(env, 'admin', 'add', 'leaving@signet.test', '--generate');
   assert.equal(await status('leaving@signet.test', password), 200);
