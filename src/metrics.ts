@@ -18,6 +18,8 @@ export interface Metrics {
   observeCommit(transactions: number, seconds: number): void;
   /** `outcome` is the state that the attempt left its delivery in. */
   observeAttempt(outcome: string, seconds: number): void;
+  /** Whether the database is there, asked when the metrics are read. */
+  watchDatabase(isUp: () => boolean): void;
   /** What waits to be sent, asked when the metrics are read. */
   watchDeliveries(read: () => { waiting: number; oldestDueSeconds: number }): void;
 }
@@ -100,6 +102,18 @@ export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Met
     text: async () =>
       (collect === undefined ? registry : AggregatorRegistry.aggregate([...(await collect())])).metrics(),
     observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
+    watchDatabase(isUp) {
+      new Gauge({
+        name: 'signet_database_up',
+        help: 'Whether the database does its work: 0 from the first that it failed at to the next that it did.',
+        registers,
+        // One process that is cut off is an alarm, whatever the others say.
+        aggregator: 'min',
+        collect() {
+          this.set(isUp() ? 1 : 0);
+        },
+      });
+    },
     watchDeliveries(read) {
       new Gauge({
         name: 'signet_webhook_deliveries_waiting',

@@ -6,6 +6,7 @@ import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
+import { OutageWatch } from './db/outage-watch.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { Goodbye } from './http/goodbye.ts';
@@ -68,9 +69,14 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics(outside.allMetrics);
   let afterCommit: CommitObserver = () => {};
-  const opened = await openDatabase(config.database, (commit) => {
-    metrics.observeCommit(commit.transactions, commit.seconds);
-    afterCommit(commit);
+  const outages = new OutageWatch({ log });
+  metrics.watchDatabase(() => !outages.isOn);
+  const opened = await openDatabase(config.database, {
+    onOutage: (cause) => outages.note(cause),
+    onCommit(commit) {
+      metrics.observeCommit(commit.transactions, commit.seconds);
+      afterCommit(commit);
+    },
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
@@ -98,7 +104,17 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     });
     const random = outside.random ?? Math.random;
     const makeAttempt = createAttempts({ clock, masterKey, sender, metrics, random });
-    const deliver = new DeliverWorker({ database, clock, queue, outbox, audit, sender, makeAttempt, log });
+    const deliver = new DeliverWorker({
+      database,
+      clock,
+      queue,
+      outbox,
+      audit,
+      sender,
+      makeAttempt,
+      log,
+      outages,
+    });
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
@@ -113,6 +129,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ids,
       log,
       metrics,
+      outages,
       masterKey,
       audit,
       keyRing,
@@ -161,7 +178,9 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     ];
     const workers: Worker[] = [
       deliver,
-      ...regular.map(([name, intervalMs, runOnce]) => every({ name, clock, intervalMs, runOnce, log })),
+      ...regular.map(([name, intervalMs, runOnce]) =>
+        every({ name, clock, intervalMs, runOnce, log, outages }),
+      ),
     ];
     // Whatever came due while the service was off is done before the first request.
     await keyRing.maintain();

@@ -201,8 +201,21 @@ export type CommitObserver = (commit: Commit) => void;
 /** A write met a value that is already taken. */
 export class UniqueViolation extends Error {}
 
+/** Told when an outage of the database begins, and with null when it has ended. */
+export type OutageObserver = (cause: DatabaseUnavailable | null) => void;
+
+export interface Observers {
+  onCommit?: CommitObserver | undefined;
+  onOutage?: OutageObserver | undefined;
+}
+
 /** The database is away, full or cannot be written: the same request may succeed later. */
 export class DatabaseUnavailable extends Error {}
+
+/** It, or what was made of it for callers. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable ||
+  (error instanceof Error && error.cause instanceof DatabaseUnavailable);
 
 /** The database cannot be used at all; the message says what to do. Stops the start. */
 export class DatabaseUnusable extends Error {}

@@ -1,6 +1,6 @@
 import { Kysely, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import type { Queries, Tables } from './database.ts';
+import type { OutageObserver, Queries, Tables } from './database.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
 import { isSilence, isUnreachable, isUseless, NoConnection, translate } from './postgres-errors.ts';
 import { Outage } from './postgres-outage.ts';
@@ -94,12 +94,20 @@ export class PostgresPool {
   readonly #config: pg.PoolConfig;
   readonly #names: StatementNames | null;
   readonly #outage: Outage;
+  readonly #onOutage: OutageObserver;
   #pool: pg.Pool;
 
-  constructor(config: pg.PoolConfig, { hasNames }: { hasNames: boolean }) {
+  constructor(
+    config: pg.PoolConfig,
+    { hasNames, onOutage = () => {} }: { hasNames: boolean; onOutage?: OutageObserver | undefined },
+  ) {
     this.#config = { ...config, types };
     this.#names = hasNames ? new StatementNames() : null;
-    this.#outage = new Outage(() => askOnce(this.#config));
+    this.#onOutage = onOutage;
+    this.#outage = new Outage(
+      () => askOnce(this.#config),
+      () => onOutage(null),
+    );
     this.#pool = openPool(this.#config);
   }
 
@@ -112,8 +120,11 @@ export class PostgresPool {
         giveBack: (state) => this.#takeBack(client, state),
       });
     } catch (error) {
-      if (isUnreachable(error)) this.#noteOutage();
-      throw new NoConnection(error instanceof Error ? error.message : String(error), { cause: error });
+      const refusal = new NoConnection(error instanceof Error ? error.message : String(error), {
+        cause: error,
+      });
+      if (isUnreachable(error)) this.#noteOutage(refusal);
+      throw refusal;
     }
   }
 
@@ -124,12 +135,13 @@ export class PostgresPool {
 
   #takeBack(client: pg.PoolClient, state: ConnectionState): void {
     client.release(state !== 'usable');
-    if (state === 'silent') this.#noteOutage();
+    if (state === 'silent') this.#noteOutage(new NoConnection('The database server does not answer.'));
   }
 
   /** The other connections may be as dead as the one that told, and would take as long to say so: all are replaced. */
-  #noteOutage(): void {
+  #noteOutage(cause: NoConnection): void {
     if (this.#pool.ending || !this.#outage.begin()) return;
+    this.#onOutage(cause);
     this.#pool.end().catch(() => {});
     this.#pool = openPool(this.#config);
   }

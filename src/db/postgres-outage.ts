@@ -6,12 +6,14 @@ const BETWEEN_PROBES_MILLISECONDS = 250;
  */
 export class Outage {
   readonly #probe: () => Promise<unknown>;
+  readonly #onEnd: () => void;
   #isOn = false;
   #isClosed = false;
   #callOff: () => void = () => {};
 
-  constructor(probe: () => Promise<unknown>) {
+  constructor(probe: () => Promise<unknown>, onEnd = () => {}) {
     this.#probe = probe;
+    this.#onEnd = onEnd;
   }
 
   get isOn(): boolean {
@@ -41,6 +43,7 @@ export class Outage {
       await this.#pause();
     }
     this.#isOn = false;
+    if (!this.#isClosed) this.#onEnd();
   }
 
   #pause(): Promise<void> {

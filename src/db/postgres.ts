@@ -1,5 +1,5 @@
 import { secondsSince } from '../clock.ts';
-import type { CommitObserver, Database, Queries } from './database.ts';
+import type { CommitObserver, Database, Observers, Queries } from './database.ts';
 import { kyselyOver, type PostgresConnection, PostgresPool, type Value } from './postgres-connection.ts';
 import { CommitUnknown, isConflict, isConnectionLost } from './postgres-errors.ts';
 import { migrateServer, openServer } from './postgres-open.ts';
@@ -9,20 +9,21 @@ import { Retries } from './retry.ts';
 /** Opens the database that the URL names and brings its tables up to date. */
 export async function openPostgres(
   options: PostgresOptions,
-  onCommit?: CommitObserver,
+  observers?: Observers,
 ): Promise<PostgresDatabase> {
   await migrateServer(options);
-  return connectPostgres(options, onCommit);
+  return connectPostgres(options, observers);
 }
 
 /** Opens it as it is. */
 export async function connectPostgres(
   options: PostgresOptions,
-  onCommit?: CommitObserver,
+  { onCommit, onOutage }: Observers = {},
 ): Promise<PostgresDatabase> {
   const { isEncrypted } = await openServer(options);
   const pool = new PostgresPool(poolConfig(options, { isEncrypted }), {
     hasNames: options.hasNamedStatements,
+    onOutage,
   });
   return new PostgresDatabase(pool, onCommit);
 }

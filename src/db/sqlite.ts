@@ -4,9 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
 import {
-  type CommitObserver,
   type Database,
+  DatabaseUnavailable,
   DatabaseUnusable,
+  type Observers,
   type Queries,
   type Tables,
 } from './database.ts';
@@ -25,8 +26,8 @@ export type Access = 'alone' | 'beside';
 const BUSY_MILLISECONDS = 20;
 
 /** Opens or makes the database and brings its tables up to date. */
-export async function openSqlite(path: string, onCommit?: CommitObserver): Promise<SqliteDatabase> {
-  const database = new SqliteDatabase(path, onCommit);
+export async function openSqlite(path: string, observers?: Observers): Promise<SqliteDatabase> {
+  const database = new SqliteDatabase(path, observers);
   try {
     // One transaction for all of it: a crash leaves the database as it was.
     await database.transaction(migrate);
@@ -52,8 +53,14 @@ export class SqliteDatabase implements Database {
   readonly #commits: GroupCommit;
   readonly #log: WalFlush;
   readonly #checkpoints: Checkpoints;
+  readonly #onOutage: (cause: DatabaseUnavailable | null) => void;
 
-  constructor(path: string, onCommit: CommitObserver = () => {}, access: Access = 'alone') {
+  constructor(
+    path: string,
+    { onCommit = () => {}, onOutage = () => {} }: Observers = {},
+    access: Access = 'alone',
+  ) {
+    this.#onOutage = onOutage;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#connections = openConnections(path, access);
     const { writer, reader } = this.#connections;
@@ -73,13 +80,19 @@ export class SqliteDatabase implements Database {
       },
       (transactions, seconds) => {
         this.#checkpoints.noteCommit();
+        onOutage(null);
         onCommit({ transactions, seconds, tx: this.#writer });
       },
     );
   }
 
-  transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
-    return this.#commits.run(() => work(this.#writer));
+  async transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    try {
+      return await this.#commits.run(() => work(this.#writer));
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) this.#onOutage(error);
+      throw error;
+    }
   }
 
   audited<T>(work: (tx: Queries) => Promise<T>): Promise<T> {

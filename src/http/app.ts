@@ -14,6 +14,7 @@ import { organizationAgentsRoutes } from '../agents/organization-agents.routes.t
 import { auditRoutes } from '../audit/audit.routes.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { Database } from '../db/database.ts';
+import type { OutageWatch } from '../db/outage-watch.ts';
 import type { MasterKey } from '../encryption.ts';
 import { invalidRequest, pathNotFound } from '../errors.ts';
 import { jwksRoutes, keysRoutes } from '../keys/jwks.routes.ts';
@@ -49,6 +50,7 @@ export interface AppDeps extends OAuthDeps {
   queue: QueueStore;
   makeAttempt: MakeAttempt;
   metrics: Metrics;
+  outages: OutageWatch;
   log: FastifyBaseLogger;
   version: string;
   scopes: readonly string[];
@@ -103,6 +105,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setErrorHandler(errorHandler);
   app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
   readJsonBodies(app);
+  app.decorate('outages', deps.outages);
   app.decorateRequest('administrator', null);
   app.decorateRequest('bearer', null);
   app.addHook('onRequest', async (request, reply) => {
@@ -194,6 +197,7 @@ function observe(app: FastifyInstance, metrics: Metrics): void {
     metrics.observeRequest({ method, route, status }, reply.elapsedTime / 1000);
     const line = { method, route, status, ms: Math.round(reply.elapsedTime) };
     if (status < 400) request.log.debug(line, 'request');
+    else if (status === 503 && app.outages.isOn) request.log.debug(line, 'request refused');
     else request.log.info(line, 'request refused');
   });
 }

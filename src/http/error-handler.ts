@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailable } from '../db/database.ts';
+import type { OutageWatch } from '../db/outage-watch.ts';
 import {
   invalidRequest,
   payloadTooLarge,
@@ -11,6 +12,12 @@ import {
 } from '../errors.ts';
 import { describeValidation } from './validation.ts';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    outages: OutageWatch;
+  }
+}
+
 /** Every error of every path becomes `{error, error_description}` here; what is not for callers goes to the log. */
 export function errorHandler(
   error: FastifyError,
@@ -18,7 +25,10 @@ export function errorHandler(
   reply: FastifyReply,
 ): FastifyReply {
   const known = toServiceError(error, request);
-  if (known.status >= 500) request.log.error({ cause: toLogEntry(known.cause ?? known) }, 'request failed');
+  if (known.status >= 500) {
+    const level = request.server.outages.explains(known) ? 'debug' : 'error';
+    request.log[level]({ cause: toLogEntry(known.cause ?? known) }, 'request failed');
+  }
   return reply
     .code(known.status)
     .headers({ ...hardeningHeaders(request), ...known.headers })

@@ -15,6 +15,8 @@ interface Deps extends SettleDeps {
   sender: Sender;
   makeAttempt: MakeAttempt;
   log: Logger;
+  /** Failures that it explains are told of by it. */
+  outages?: { explains(error: unknown): boolean };
 }
 
 /** Longer than an exchange may take: whoever finds a claim older than this knows that its holder is gone. */
@@ -173,7 +175,8 @@ export class DeliverWorker implements Worker {
   /** What could not be written is written when the database is back; what never can be falls due again by itself. */
   #noteFailure(error: unknown, finished: readonly FinishedAttempt[]): void {
     if (error instanceof DatabaseUnavailable) this.#finished.unshift(...finished);
-    this.#deps.log.error(
+    const { log, outages } = this.#deps;
+    log[outages?.explains(error) ? 'debug' : 'error'](
       { cause: toLogEntry(error) },
       'a pass over the deliveries failed; it will be repeated',
     );

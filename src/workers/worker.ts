@@ -17,10 +17,12 @@ interface Schedule {
   /** Safe to run twice, and to be cut short by a crash at any point. */
   runOnce(): Promise<void>;
   log: Logger;
+  /** Failures that it explains are told of by it. */
+  outages?: { explains(error: unknown): boolean };
 }
 
 /** A loop around `runOnce`: a failure is logged, and the next turn tries again. */
-export function every({ name, clock, intervalMs, runOnce, log }: Schedule): Worker {
+export function every({ name, clock, intervalMs, runOnce, log, outages }: Schedule): Worker {
   let callOff: (() => void) | null = null;
   let running: Promise<void> | null = null;
   let isStopped = true;
@@ -35,7 +37,8 @@ export function every({ name, clock, intervalMs, runOnce, log }: Schedule): Work
     try {
       await runOnce();
     } catch (error) {
-      log.error({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again');
+      const level = outages?.explains(error) ? 'debug' : 'error';
+      log[level]({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again');
     }
     running = null;
     if (!isStopped) schedule();

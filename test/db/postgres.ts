@@ -19,7 +19,7 @@ export function onPostgres(
     before(async () => {
       const place = await createPostgres();
       const url = place.env['SIGNET_DATABASE_URL'] ?? '';
-      const database = await openPostgres({ url, connections, hasNamedStatements }, onCommit);
+      const database = await openPostgres({ url, connections, hasNamedStatements }, { onCommit });
       opened = { url, place, database };
     });
     after(async () => {

@@ -4,12 +4,15 @@ import { Transform } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** What becomes of bytes on their way, in both directions. */
-type Flow = 'open' | 'stalled' | { delayMilliseconds: number };
+type Flow = 'open' | 'stalled' | 'shut' | { delayMilliseconds: number };
 
 /** Stands between the service and its database. */
 export interface Wire {
   port: number;
-  /** Stalled: connections are taken, and nothing comes of them until the way is open again. */
+  /**
+   * Stalled: connections are taken, and nothing comes of them until the way is open again. Shut: they are broken as they
+   * come.
+   */
   set(flow: Flow): void;
   /** Breaks every connection, without a word. */
   cut(): void;
@@ -36,6 +39,7 @@ export async function startWire(target: { host: string; port: number }): Promise
       },
     });
   const server = createServer((inward) => {
+    if (flow === 'shut') return void inward.resetAndDestroy();
     const outward = track(connect(target));
     track(inward).pipe(onTheWay()).pipe(outward);
     outward.pipe(onTheWay()).pipe(inward);
