@@ -26,10 +26,10 @@ export function isConnectionLost(error: unknown): boolean {
   return original instanceof Error && LOST.test(original.message);
 }
 
-/** No answer in time: the server, or the way to it, has fallen silent. */
+/** No answer in time: the server, or the way to it, has fallen silent. Or a pooler on the way says that it has. */
 export const isSilence = (error: unknown): boolean => {
   const original = originalOf(error);
-  return original instanceof Error && SILENCE.test(original.message);
+  return original instanceof Error && (SILENCE.test(original.message) || codeOf(original) === OF_POOLER);
 };
 
 /** No connection can be made at all; not so where all of them are in use, here or at the server. */
@@ -58,6 +58,8 @@ const TRANSIENT = new Set([READ_ONLY, '57014', '55P03']);
 const INSUFFICIENT_RESOURCES = '53';
 const BROKEN_SOCKETS = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
+/** protocol_violation: how PgBouncer says that it reaches no server, or had none free in time. */
+const OF_POOLER = '08P01';
 /** What `pg` says without a code. */
 const SILENCE = /^Query read timeout|^timeout expired/;
 const LOST =

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { TestClock } from '../clock.ts';
 import { createPostgres, databaseKinds } from '../databases.ts';
-import { startService, type TestService } from '../harness.ts';
-import { assertNothingLost, progress, startLoad } from '../outage/load.ts';
+import { send, startService, type TestService } from '../harness.ts';
+import { assertNothingLost, progress, startLoad, until } from '../outage/load.ts';
+import { startWire } from '../outage/wire.ts';
 import { pgBouncerVersion, startPgBouncer } from './pgbouncer.ts';
 
 const version = pgBouncerVersion();
@@ -59,4 +60,33 @@ describe('PgBouncer in transaction mode', { skip: reasonToSkip() }, () => {
       }
     });
   }
+
+  test('a server that it cannot reach is an outage like any other, and ends by itself', async () => {
+    const place = await createPostgres();
+    const direct = new URL(place.env['SIGNET_DATABASE_URL'] ?? '');
+    const wire = await startWire({ host: direct.hostname, port: Number(direct.port) });
+    direct.port = String(wire.port);
+    const bouncer = await startPgBouncer(direct.href, ['query_wait_timeout = 1', 'server_login_retry = 1']);
+    const url = bouncer.through(direct.href);
+    const service = await startService({
+      env: { ...place.env, SIGNET_DATABASE_URL: url, SIGNET_DATABASE_STATEMENTS: 'unnamed' },
+    });
+    try {
+      const isReady = async () => (await send(service.url, 'GET', '/readyz')).status === 200;
+      const told = (text: string) => service.logLines.filter((line) => line.includes(text)).length;
+      assert.ok(await isReady());
+      wire.set('shut');
+      wire.cut();
+      await until('the outage', async () => !(await isReady()));
+      assert.equal(told('the database is away'), 1);
+      wire.set('open');
+      await until('its end', isReady);
+      assert.equal(told('the database is back'), 1);
+    } finally {
+      await service.stop();
+      await bouncer.stop();
+      await wire.close();
+      await place.remove();
+    }
+  });
 });
