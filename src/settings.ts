@@ -70,7 +70,7 @@ export const settings = {
     fallback: 'named',
     shape: '`named` or `unnamed`',
     about:
-      "`unnamed` is for a pooler that gives each transaction another connection, such as PgBouncer in its transaction mode. It sends no settings of the session either: give them to the role, as in `ALTER ROLE signet SET statement_timeout = '5s'`.",
+      "`unnamed` is for a pooler that gives each transaction another connection, such as PgBouncer before 1.21 in its transaction mode. It sends no settings of the session either: give them to the role, as in `ALTER ROLE signet SET statement_timeout = '5s'`.",
   },
   SIGNET_DATA_DIR: {
     parse: (text: string) => resolve(nonEmpty(text)),
