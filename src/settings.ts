@@ -254,6 +254,10 @@ export function database(text: string): { kind: 'sqlite'; path: string } | { kin
 
 /** The text is never repeated: there is a password in it. */
 function postgresUrl(text: string): string {
+  const [, hosts = ''] = /^[a-z]+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text) ?? [];
+  if (hosts.includes(',')) {
+    throw new Problem('must name one host: a name, an address or a balancer that moves with the primary.');
+  }
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.pathname.length < 2) {
     throw new Problem(

@@ -202,7 +202,11 @@ test('SIGNET_HOST, SIGNET_DATA_DIR, SIGNET_AUDIENCE and SIGNET_DATABASE_URL are 
 });
 
 test('a PostgreSQL database comes with its connections and the kind of its statements', () => {
-  for (const url of ['postgres://u:p@db/signet', 'postgresql://u:p@db:6432/signet?sslmode=verify-full']) {
+  for (const url of [
+    'postgres://u:p@db/signet',
+    'postgres://u:p,2@db/signet',
+    'postgresql://u:p@db:6432/signet?sslmode=verify-full',
+  ]) {
     const env = { SIGNET_DATABASE_URL: url, SIGNET_MASTER_KEY: base64(32) };
     const database = { kind: 'postgres', url, connections: 10, hasNamedStatements: true };
     assert.deepEqual(toConfig(env).database, database);
@@ -224,6 +228,8 @@ test('a PostgreSQL URL needs a database and an sslmode that can be kept', () => 
     ['postgres:', /must be postgres:/],
     ['postgres://u:p@db', /must be postgres:/],
     ['postgres://u:p w/100%@db:x/signet', /must be postgres:/],
+    ['postgres://u:p@a,b/signet?target_session_attrs=read-write', /must name one host/],
+    ['postgres://u:p@a:5432,b:5432/signet', /must name one host/],
     ['postgres://u:p@db/signet?sslmode=allow', /one of disable, prefer, require, verify-ca, verify-full/],
     ['postgres://u:p@db/signet?sslmode=verify-ca', /sslrootcert/],
   ];

