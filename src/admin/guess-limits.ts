@@ -136,7 +136,7 @@ const keyOf = (email: string, address: string): string =>
   JSON.stringify([email.toLowerCase().slice(0, 300), networkOf(address)]);
 
 /** Whoever has one IPv6 address has the other 2^64 of its network. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();

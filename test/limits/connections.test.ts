@@ -145,3 +145,34 @@ test('503: where too many requests are at work the next is refused, not kept; al
   assert.equal((await app.inject('/slow')).statusCode, 200);
   await app.close();
 });
+
+test('503: one address cannot fill the places, and its requests give back what they held', async () => {
+  const app = Fastify();
+  limitWork(app, 16);
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  app.get('/slow', async () => finished.then(() => 'done'));
+  app.get('/quick', async () => 'done');
+  await app.ready();
+  const from = (remoteAddress: string, url: string) => app.inject({ url, remoteAddress });
+  const statuses: number[] = [];
+  // Half of them to whoever comes, and two of the rest to each: of IPv6 the network counts.
+  const crowd = ['10.0.0.1', '2001:db8::1', '2001:db8::2'].flatMap((address) =>
+    Array.from({ length: 20 }, () =>
+      from(address, '/slow').then(({ statusCode }) => statuses.push(statusCode)),
+    ),
+  );
+  while (statuses.length < 60 - 12) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(new Set(statuses), new Set([503]));
+  assert.equal((await from('10.0.0.2', '/quick')).statusCode, 200);
+  assert.equal((await from('10.0.0.1', '/quick')).statusCode, 503);
+  finish();
+  await Promise.all(crowd);
+  assert.equal(statuses.filter((status) => status === 200).length, 12);
+  for (let count = 0; count < 20; count += 1) {
+    assert.equal((await from('10.0.0.1', '/quick')).statusCode, 200);
+  }
+  await app.close();
+});
