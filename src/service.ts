@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { Administrators } from './admin/administrators.ts';
-import { generatePassword } from './admin/password.ts';
+import { generatePassword, type HashPassword } from './admin/password.ts';
 import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -49,6 +49,8 @@ interface Outside {
   ids?: Ids;
   log?: Logger;
   generateKey?: GenerateKey;
+  /** For the first administrator. */
+  hashPassword?: HashPassword;
   /** From 0 up to 1; spreads retries. */
   random?: () => number;
   /** The metrics of all processes of this instance, where there are several. */
@@ -79,7 +81,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       clock,
       generateKey: outside.generateKey,
     });
-    const administrators = new Administrators({ database, clock, ids, audit });
+    const administrators = new Administrators({ database, clock, ids, audit, hash: outside.hashPassword });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
     const outbox = new Outbox({
