@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import formats from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import { oncePerShape } from './once-per-shape.ts';
 
 const addFormats = formats as unknown as typeof formats.default;
 
@@ -8,8 +9,12 @@ const addFormats = formats as unknown as typeof formats.default;
 const body = addFormats(new Ajv({ allErrors: false, useDefaults: false, coerceTypes: false, strict: false }));
 const query = addFormats(new Ajv({ allErrors: false, useDefaults: false, coerceTypes: true, strict: false }));
 
+type Validate = ReturnType<FastifySchemaCompiler<object>>;
+const compileBody = oncePerShape((schema) => body.compile(schema) as Validate);
+const compileQuery = oncePerShape((schema) => query.compile(schema) as Validate);
+
 export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? body : query).compile(schema) as ReturnType<FastifySchemaCompiler<object>>;
+  httpPart === 'body' ? compileBody(schema) : compileQuery(schema);
 
 /** One sentence for the first problem, with the name of the field in front. */
 export function describeValidation(problems: readonly FastifySchemaValidationError[]): string {
