@@ -25,7 +25,7 @@ import { createAttempts } from './webhooks/attempt.ts';
 import { Backlogs } from './webhooks/backlog.ts';
 import { DeliverWorker } from './webhooks/deliver.worker.ts';
 import { SLOT_LIMITS } from './webhooks/send-slots.ts';
-import { createSender } from './webhooks/sender.ts';
+import { SendingThread } from './webhooks/sending-thread.ts';
 import { keepUp, recountBacklogs } from './webhooks/upkeep.worker.ts';
 import { subscriptions } from './webhooks/webhooks.store.ts';
 import { inTurn } from './workers/in-turn.ts';
@@ -94,8 +94,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       hasFullBacklog: (webhookId) => backlogs.isFull(webhookId),
     });
     await outbox.reload(database.reader);
-    const sender = createSender({
-      clock,
+    const sender = new SendingThread({
       policy: config.webhookTargets,
       connectionsPerReceiver: SLOT_LIMITS.total,
     });

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import type { Tables } from './database.ts';
 import { MIGRATION_TABLES, migrate } from './migrate.ts';
-import { NodeSqliteDialect } from './sqlite-dialect.ts';
+import { NodeSqliteDialect, statementCache } from './sqlite-dialect.ts';
 
 /** A table as every database has it that is up to date. */
 export interface CopyTable {
@@ -20,7 +20,7 @@ export interface CopyTable {
  */
 export async function tablesToCopy(): Promise<CopyTable[]> {
   using connection = new DatabaseSync(':memory:');
-  await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(connection) }));
+  await migrate(new Kysely<Tables>({ dialect: new NodeSqliteDialect(statementCache(connection)) }));
   const names = connection
     .prepare(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by rowid",

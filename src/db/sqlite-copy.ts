@@ -70,7 +70,7 @@ function openLocked(path: string): { connection: DatabaseSync; close(): Promise<
 function sourceOn(connection: DatabaseSync, close: () => Promise<void>): CopySource {
   const prepare = statementCache(connection);
   return {
-    queries: new Kysely<Tables>({ dialect: new NodeSqliteDialect(connection) }),
+    queries: new Kysely<Tables>({ dialect: new NodeSqliteDialect(statementCache(connection)) }),
     count: async (table) => Number(translated(() => prepare(countSql(table)).get())?.['rows']),
     async page(table, last) {
       const statement = prepare(pageSql(table, last === null ? null : table.key.map(() => '?')));

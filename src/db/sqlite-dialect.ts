@@ -8,10 +8,11 @@ import {
 } from 'kysely';
 import { DatabaseUnavailable, UniqueViolation } from './database.ts';
 
+export type PrepareStatement = (sql: string) => StatementSync;
+
 /** Kysely's SQLite dialect over `node:sqlite`, with prepared statements kept and errors translated. */
 export class NodeSqliteDialect extends SqliteDialect {
-  constructor(connection: DatabaseSync) {
-    const prepare = statementCache(connection);
+  constructor(prepare: PrepareStatement) {
     super({
       database: {
         prepare: (sql) => {
@@ -50,7 +51,7 @@ const INTEGERS = new Set<string>(['integer', 'bigint', 'bigserial']);
 
 const MOST_STATEMENTS = 500;
 
-export function statementCache(connection: DatabaseSync): (sql: string) => StatementSync {
+export function statementCache(connection: DatabaseSync): PrepareStatement {
   const statements = new Map<string, StatementSync>();
   return (sql) => {
     const known = statements.get(sql);

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
 import {
@@ -12,8 +12,11 @@ import {
 } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
-import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
+import { NodeSqliteDialect, type PrepareStatement, statementCache, translated } from './sqlite-dialect.ts';
 import { WalFlush } from './wal-flush.ts';
+
+/** Whatever else comes as reading runs on the connection that refuses to write. */
+const READING = /^select /;
 
 /** `alone`: the one process that serves this file. `beside`: a command for a moment, whether or not one serves. */
 export type Access = 'alone' | 'beside';
@@ -36,13 +39,14 @@ export async function openSqlite(path: string, onCommit?: CommitObserver): Promi
 
 /**
  * One file, two connections: a writer, on which transactions run one at a time and share commits, and a reader, which
- * sees the last commit (WAL). Statements run on the main thread: an indexed one takes microseconds.
+ * sees the last commit (WAL) while a transaction runs. Between transactions the writer reads too: what it has in memory
+ * outlives its commits, and the reader's does not. Statements run on the main thread: an indexed one takes microseconds.
  */
 export class SqliteDatabase implements Database {
   readonly reader: Queries;
-  /** Prepared statements for the hot paths; the writer's only inside `transaction`. */
-  readonly prepareRead: (sql: string) => StatementSync;
-  readonly prepareWrite: (sql: string) => StatementSync;
+  /** Prepared statements for the hot paths, to be run at once; the writer's only inside `transaction`. */
+  readonly prepareRead: PrepareStatement;
+  readonly prepareWrite: PrepareStatement;
   readonly #connections: Connections;
   readonly #writer: Queries;
   readonly #commits: GroupCommit;
@@ -53,10 +57,12 @@ export class SqliteDatabase implements Database {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#connections = openConnections(path, access);
     const { writer, reader } = this.#connections;
-    this.prepareRead = statementCache(reader);
     this.prepareWrite = statementCache(writer);
-    this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(reader) });
-    this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(writer) });
+    const prepareBeside = statementCache(reader);
+    this.prepareRead = (sql) =>
+      writer.isTransaction || !READING.test(sql) ? prepareBeside(sql) : this.prepareWrite(sql);
+    this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(this.prepareRead) });
+    this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(this.prepareWrite) });
     this.#log = new WalFlush(path);
     this.#checkpoints = new Checkpoints({ path, finish: () => this.#finishCheckpoint() });
     this.#commits = new GroupCommit(

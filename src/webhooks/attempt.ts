@@ -2,12 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, toSeconds } from '../clock.ts';
 import { type MasterKey, unseal } from '../encryption.ts';
 import type { Metrics } from '../metrics.ts';
-import { version } from '../version.ts';
-import { afterAttempt, type NextState } from './delivery.ts';
+import { type AttemptOutcome, afterAttempt, type NextState, parseRetryAfter } from './delivery.ts';
 import type { ClaimedDelivery } from './queue.store.ts';
-import type { Exchange, Sender, WebhookRequest } from './sender.ts';
-import { signatureHeaders } from './signature.ts';
+import type { Exchange, Sender } from './sender.ts';
 import { secretContext, type Webhook } from './webhook.ts';
+import type { WebhookRequest } from './webhook-request.ts';
 
 interface Deps {
   clock: Clock;
@@ -45,10 +44,11 @@ export function createAttempts(deps: Deps): MakeAttempt {
     const { delivery } = attempt;
     const startedAt = clock.now();
     const exchange = await sender.send(toRequest(openSecret, attempt, startedAt));
+    const now = clock.now();
     const next = afterAttempt(
       { number: delivery.attempts, maxAttempts: delivery.maxAttempts },
-      exchange.outcome,
-      { now: clock.now(), random: random() },
+      toAttemptOutcome(exchange, now),
+      { now, random: random() },
     );
     metrics.observeAttempt(next.status, exchange.durationMs / 1000);
     return { delivery, sent: { exchange, startedAt }, next };
@@ -78,20 +78,20 @@ function toRequest(
 ): WebhookRequest {
   const { previousSecret } = webhook;
   const isOverlapping = previousSecret !== null && previousSecret.expiresAt > now;
-  const body = delivery.payload;
-  const signable = { eventId: delivery.eventId, timestamp: toSeconds(now), body };
   return {
     url: webhook.url,
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': `Signet/${version}`,
-      'x-webhook-event': delivery.eventType,
-      'x-webhook-delivery': delivery.id,
-      ...signatureHeaders(signable, {
-        current: openSecret(webhook.sealedSecret, webhook.id),
-        previous: isOverlapping ? openSecret(previousSecret.sealed, webhook.id) : null,
-      }),
+    eventType: delivery.eventType,
+    deliveryId: delivery.id,
+    signable: { eventId: delivery.eventId, timestamp: toSeconds(now), body: delivery.payload },
+    secrets: {
+      current: openSecret(webhook.sealedSecret, webhook.id),
+      previous: isOverlapping ? openSecret(previousSecret.sealed, webhook.id) : null,
     },
   };
+}
+
+function toAttemptOutcome({ outcome }: Exchange, now: number): AttemptOutcome {
+  if (outcome.kind !== 'answered') return outcome;
+  const { statusCode, retryAfter } = outcome;
+  return { kind: 'answered', statusCode, retryAfterSeconds: parseRetryAfter(retryAfter, now) };
 }

@@ -1,20 +1,17 @@
 import { lookup as lookupName } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector } from 'undici';
-import type { Clock } from '../clock.ts';
-import { type AttemptOutcome, parseRetryAfter } from './delivery.ts';
 import { DeadlinePassed, exchange } from './exchange.ts';
 import { isAllowedAddress, type TargetPolicy } from './target.ts';
-
-export interface WebhookRequest {
-  url: string;
-  headers: Record<string, string>;
-  body: string;
-}
+import { headersOf, type WebhookRequest } from './webhook-request.ts';
 
 /** One exchange, as the history keeps it. */
 export interface Exchange {
-  outcome: AttemptOutcome;
+  /** `retryAfter` as the receiver spelt it. */
+  outcome:
+    | { kind: 'answered'; statusCode: number; retryAfter: string | undefined }
+    | { kind: 'unanswered' }
+    | { kind: 'blocked' };
   durationMs: number;
   statusCode: number | null;
   /** A few words for people; null where an answer came. */
@@ -32,11 +29,9 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-interface Options {
-  clock: Clock;
+export interface SenderOptions {
   policy: TargetPolicy;
   connectionsPerReceiver: number;
-  resolve?: ResolveName;
 }
 
 const CONNECT_MILLISECONDS = 3000;
@@ -45,12 +40,10 @@ const KEEP_ALIVE_MILLISECONDS = 10_000;
 class BlockedTarget extends Error {}
 
 /** Its own pool of connections, none to an address that is refused: the address that is checked is the one connected to. */
-export function createSender({
-  clock,
-  policy,
-  connectionsPerReceiver,
-  resolve = lookupName,
-}: Options): Sender {
+export function createSender(
+  { policy, connectionsPerReceiver }: SenderOptions,
+  resolve: ResolveName = lookupName,
+): Sender {
   const agent = new Agent({
     connections: connectionsPerReceiver,
     connect: checkedConnector(policy, resolve),
@@ -63,24 +56,25 @@ export function createSender({
   return {
     async send(request) {
       const started = performance.now();
-      const answer = await attempt(agent, request, clock);
+      const answer = await attempt(agent, request);
       return { ...answer, durationMs: Math.round(performance.now() - started) };
     },
     close: () => agent.destroy(),
   };
 }
 
-async function attempt(
-  agent: Agent,
-  { url, headers, body }: WebhookRequest,
-  clock: Clock,
-): Promise<Omit<Exchange, 'durationMs'>> {
+async function attempt(agent: Agent, request: WebhookRequest): Promise<Omit<Exchange, 'durationMs'>> {
   try {
-    const { origin, pathname, search } = new URL(url);
-    const request = { origin, path: pathname + search, method: 'POST', headers, body } as const;
-    const { statusCode, retryAfter, bodyStart } = await exchange(agent, request);
+    const { origin, pathname, search } = new URL(request.url);
+    const { statusCode, retryAfter, bodyStart } = await exchange(agent, {
+      origin,
+      path: pathname + search,
+      method: 'POST',
+      headers: headersOf(request),
+      body: request.signable.body,
+    });
     return {
-      outcome: { kind: 'answered', statusCode, retryAfterSeconds: parseRetryAfter(retryAfter, clock.now()) },
+      outcome: { kind: 'answered', statusCode, retryAfter },
       statusCode,
       error: null,
       // PostgreSQL stores no NUL.

@@ -8,15 +8,18 @@ export interface Signable {
   body: string;
 }
 
+/** `previous` while a rotation's overlap runs. */
+export interface SigningSecrets {
+  current: string;
+  previous: string | null;
+}
+
 /**
  * The two schemes that receivers know, from one secret: the hexadecimal HMAC of the body (key: the secret's text), and
  * Standard Webhooks (key: the bytes that the text after `whsec_` encodes). While a rotation's overlap runs, the
  * previous secret signs too.
  */
-export function signatureHeaders(
-  signable: Signable,
-  secrets: { current: string; previous: string | null },
-): Record<string, string> {
+export function signatureHeaders(signable: Signable, secrets: SigningSecrets): Record<string, string> {
   const digest = hexDigest(secrets.current, signable.body);
   const living = secrets.previous === null ? [secrets.current] : [secrets.current, secrets.previous];
   return {

@@ -32,8 +32,9 @@ export interface Receiver {
 
 export type Certificate = 'good' | 'expired' | 'wrong-host' | 'self-signed' | 'unknown-authority';
 
-export const certificateText = (name: string): string =>
-  readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
+export const certificatePath = (name: string): string => join(import.meta.dirname, 'certificates', name);
+
+const certificateText = (name: string): string => readFileSync(certificatePath(name), 'utf8');
 
 /** Answers the first request by the first behaviour, and so on; the last one serves all that follow. */
 export function startReceiver(...behaviours: [Behaviour, ...Behaviour[]]): Promise<Receiver> {

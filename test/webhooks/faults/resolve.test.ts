@@ -5,7 +5,6 @@ import { isIPv6, type Socket } from 'node:net';
 import { after, before, type TestContext, test } from 'node:test';
 import { createSender, type ResolveName, type Sender } from '../../../src/webhooks/sender.ts';
 import type { TargetPolicy } from '../../../src/webhooks/target.ts';
-import { TestClock } from '../../clock.ts';
 import { answer, type Receiver, startReceiver } from './receiver.ts';
 
 /** Public by its form, and given to nobody: whatever is sent there arrives nowhere. */
@@ -47,12 +46,7 @@ function senderOf(context: TestContext, policy: TargetPolicy, ...answers: string
       addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
     );
   };
-  const sender = createSender({
-    clock: new TestClock(),
-    policy,
-    connectionsPerReceiver: 4,
-    resolve: resolve as ResolveName,
-  });
+  const sender = createSender({ policy, connectionsPerReceiver: 4 }, resolve as ResolveName);
   context.after(() => sender.close());
   attempted.length = 0;
   receiver.seen.length = 0;
@@ -61,7 +55,13 @@ function senderOf(context: TestContext, policy: TargetPolicy, ...answers: string
 }
 
 const send = ({ sender }: Scene) =>
-  sender.send({ url: `http://receiver.example:${receiver.port}/`, headers: {}, body: '{}' });
+  sender.send({
+    url: `http://receiver.example:${receiver.port}/`,
+    eventType: 'agent.created',
+    deliveryId: 'delivery_1',
+    signable: { eventId: 'evt_1', timestamp: 0, body: '{}' },
+    secrets: { current: 'whsec_AAAA', previous: null },
+  });
 
 test('the address that was checked is the one that is connected to', async (t) => {
   const scene = senderOf(t, 'any', ['127.0.0.1'], ['169.254.169.254']);

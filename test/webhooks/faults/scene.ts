@@ -4,6 +4,8 @@ import type { TestContext } from 'node:test';
 import { ADMIN, type TestService } from '../../harness.ts';
 import type { Receiver, Seen } from './receiver.ts';
 
+type Caller = Pick<TestService, 'call'>;
+
 /** A webhook whose receiver is under test. */
 export interface Hook {
   id: string;
@@ -31,7 +33,7 @@ export interface Delivery {
 }
 
 /** Hears of agents that are created, and of nothing else, so that arranging a scene tells it nothing. */
-export async function createHook(service: TestService, url: string, maxRetries = 2): Promise<Hook> {
+export async function createHook(service: Caller, url: string, maxRetries = 2): Promise<Hook> {
   const json = { name: 'receiver', url, events: ['agent.created'], max_retries: maxRetries };
   const { status, body } = await service.call('POST', '/api/webhooks', { admin: true, json });
   assert.equal(status, 201, JSON.stringify(body));
@@ -59,7 +61,7 @@ export async function sendOne(
 
 /** The deliveries of a webhook, oldest first, without their attempts. */
 export async function listDeliveries(
-  service: TestService,
+  service: Caller,
   { path }: Hook,
 ): Promise<Omit<Delivery, 'attempt_history'>[]> {
   const { body } = await service.call('GET', `${path}/deliveries`, { admin: true });
@@ -67,7 +69,7 @@ export async function listDeliveries(
 }
 
 /** The one delivery of a webhook, read back with its attempts. */
-export async function onlyDelivery(service: TestService, hook: Hook): Promise<Delivery> {
+export async function onlyDelivery(service: Caller, hook: Hook): Promise<Delivery> {
   const [first, ...others] = await listDeliveries(service, hook);
   assert.ok(first !== undefined && others.length === 0);
   const { body } = await service.call('GET', `${hook.path}/deliveries/${first.id}`, { admin: true });
@@ -75,7 +77,7 @@ export async function onlyDelivery(service: TestService, hook: Hook): Promise<De
 }
 
 /** The delivery once so many of its attempts are written down. */
-export async function afterAttempts(service: TestService, hook: Hook, count: number): Promise<Delivery> {
+export async function afterAttempts(service: Caller, hook: Hook, count: number): Promise<Delivery> {
   return until(async () => {
     const delivery = await onlyDelivery(service, hook);
     return delivery.attempt_history.length >= count ? delivery : null;
@@ -148,7 +150,7 @@ export function assertSameEventSignedAfresh(seen: readonly Seen[], { secret }: H
 
 /** Neither what the service logged nor what it shows of the delivery holds the secret or a signature. */
 export function assertNothingSecret(
-  service: TestService,
+  service: Pick<TestService, 'logLines'>,
   hook: Hook,
   { delivery, seen }: { delivery: Delivery; seen: readonly Seen[] },
 ): void {

@@ -1,0 +1,41 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createSender, type Exchange, type SenderOptions } from './sender.ts';
+import type { WebhookRequest } from './webhook-request.ts';
+
+/** `id` tells which answer is whose. */
+export interface Order {
+  id: number;
+  request: WebhookRequest;
+}
+
+export interface Answer {
+  id: number;
+  exchange: Exchange;
+}
+
+/** Orders come in bundles, as the answers go: a message costs more than what is in it. */
+export type ToThread = readonly Order[] | 'close';
+
+const sender = createSender(workerData as SenderOptions);
+let answers: Answer[] = [];
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message === 'close') void close();
+  else for (const order of message) void carryOut(order);
+});
+
+async function carryOut({ id, request }: Order): Promise<void> {
+  const exchange = await sender.send(request);
+  if (answers.push({ id, exchange }) === 1) setImmediate(handOver);
+}
+
+function handOver(): void {
+  parentPort?.postMessage(answers);
+  answers = [];
+}
+
+/** What is under way ends with it, and is answered before the thread is gone. */
+async function close(): Promise<void> {
+  await sender.close();
+  setImmediate(() => parentPort?.close());
+}
