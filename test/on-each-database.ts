@@ -58,13 +58,24 @@ function loaderOf(files: readonly string[]): string {
     isOnEach: !hasItsOwnWay(file) && startsServices(file),
   }));
   return `
-    import { before, describe } from 'node:test';
+    import { after, before, describe } from 'node:test';
     import { databaseKinds, useDatabase } from '${sibling('databases.ts')}';
     import { refillSigningKeys } from '${sibling('signing-keys.ts')}';
+    let running = 'loading the files';
+    after(() => {
+      running = '';
+    });
+    // With status 0 Node would take the tests that are left for none.
+    process.on('exit', () => {
+      if (running === '') return;
+      console.error('The process ended amid ' + running);
+      process.exitCode ||= 1;
+    });
     for (const { title, url, isOnEach } of ${JSON.stringify(suites)}) {
       for (const kind of isOnEach ? databaseKinds : databaseKinds.slice(0, 1)) {
         describe(isOnEach ? title + ' on ' + kind : title, async () => {
           before(() => {
+            running = title;
             useDatabase(kind);
             refillSigningKeys();
           });
