@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { CopyRefused } from '../db/copy.ts';
+import { CopyRefused } from '../db/copy-refused.ts';
 import { DatabaseUnavailable, DatabaseUnusable } from '../db/database.ts';
 import { ServiceError } from '../errors.ts';
 
