@@ -6,6 +6,7 @@ import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
+import { toLogEntry } from './errors.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { Goodbye } from './http/goodbye.ts';
@@ -68,9 +69,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics(outside.allMetrics);
   let afterCommit: CommitObserver = () => {};
-  const opened = await openDatabase(config.database, (commit) => {
-    metrics.observeCommit(commit.transactions, commit.seconds);
-    afterCommit(commit);
+  const opened = await openDatabase(config.database, {
+    onCommit(commit) {
+      metrics.observeCommit(commit.transactions, commit.seconds);
+      afterCommit(commit);
+    },
+    onOutage(cause) {
+      if (cause === null) log.info('the database is written again');
+      else log.error({ cause: toLogEntry(cause) }, `nothing can be written. ${cause.message}`);
+    },
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
@@ -103,6 +110,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
+    metrics.watchStore(() => database.isWritable);
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),

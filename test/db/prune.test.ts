@@ -53,6 +53,8 @@ onEachDatabase((opened) => {
     return {
       reader: database.reader,
       ping: () => database.ping(),
+      isWritable: true,
+      report: () => {},
       close: () => database.close(),
       transaction: (work) => database.transaction(work),
       audited: (work) => database.audited(work),
