@@ -15,6 +15,7 @@ import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { ExpiryFloor } from './oauth/expiry-floor.ts';
 import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
@@ -115,6 +116,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
     }));
+    const expiryFloor = new ExpiryFloor();
+    await expiryFloor.reload(database.reader);
     const goodbye = new Goodbye();
     const app = await createApp({
       database,
@@ -131,6 +134,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       makeAttempt,
       version,
       tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
+      expiryFloor,
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
@@ -153,7 +157,9 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
-      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock }))],
+      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock, expiryFloor }))],
+      // More often than it is raised, so that it is known before anything is forgotten.
+      ['expiry-floor', MINUTE_MILLISECONDS / 3, () => expiryFloor.reload(database.reader)],
       [
         'webhook-upkeep',
         MINUTE_MILLISECONDS,

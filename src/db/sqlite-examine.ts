@@ -33,7 +33,7 @@ export async function examineSqlite(path: string): Promise<void> {
 
 export const cannotOpen = (path: string, cause: unknown): DatabaseUnusable =>
   new DatabaseUnusable(
-    `The database file ${path} cannot be opened. See that it is a SQLite database that this user may write.`,
+    `The database file ${path} cannot be opened. See that it is a SQLite database that this user may write, and that the disk is not full.`,
     { cause },
   );
 

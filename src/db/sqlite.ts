@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -245,8 +245,14 @@ export function openConnection(path: string): DatabaseSync {
     );
     return connection;
   } catch (cause) {
+    removeEmpty(path);
     throw cannotOpen(path, cause);
   }
+}
+
+/** What a disk without room leaves of a new file would look like an old one that was cut off. */
+function removeEmpty(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true });
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type TokenId,
   type VerifyAccessToken,
 } from './access-token.ts';
+import type { ExpiryFloor } from './expiry-floor.ts';
 import type { TakeTurn } from './grant-turns.ts';
 import type { Client, Tokens } from './tokens.store.ts';
 
@@ -18,6 +19,8 @@ export interface OAuthDeps {
   tokens: Tokens;
   keyRing: KeyRing;
   verifyAccessToken: VerifyAccessToken;
+  /** No access token that ends before it lives, whatever the clock says. */
+  expiryFloor: Pick<ExpiryFloor, 'milliseconds'>;
   outbox: Outbox;
   clock: Clock;
   ids: Ids;
