@@ -116,8 +116,8 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
     }));
-    const expiryFloor = new ExpiryFloor();
-    await expiryFloor.reload(database.reader);
+    const expiryFloor = new ExpiryFloor({ database, clock });
+    await expiryFloor.share();
     const goodbye = new Goodbye();
     const app = await createApp({
       database,
@@ -159,7 +159,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
       ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock, expiryFloor }))],
       // More often than it is raised, so that it is known before anything is forgotten.
-      ['expiry-floor', MINUTE_MILLISECONDS / 3, () => expiryFloor.reload(database.reader)],
+      ['expiry-floor', MINUTE_MILLISECONDS / 3, () => expiryFloor.share()],
       [
         'webhook-upkeep',
         MINUTE_MILLISECONDS,

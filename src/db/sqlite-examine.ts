@@ -21,6 +21,8 @@ export async function examineSqlite(path: string): Promise<void> {
   if (isLogDamaged(path)) throw damaged(path, 'its log (-wal) has a hole');
   const connection = openToRead(path);
   try {
+    // A checkpoint that was cut short may leave a part of a page, which its log still has.
+    if (logSize === 0 && size % pageSize(connection) !== 0) throw damaged(path, 'its end is missing');
     if (size > SMALL_BYTES) lookAtEnds(connection);
     else checkEveryPage(connection, path);
     await refuseStrangers(new Kysely<Tables>({ dialect: new NodeSqliteDialect(connection) }), path);
@@ -69,6 +71,9 @@ function checkEveryPage(connection: DatabaseSync, path: string): void {
   // After its first line it names pages, which help nobody here.
   if (verdict !== 'ok') throw damaged(path, verdict.split('\n')[0] ?? verdict);
 }
+
+const pageSize = (connection: DatabaseSync): number =>
+  Number(connection.prepare('pragma page_size').get()?.['page_size']);
 
 /** Each is a tree; the ways down to its ends pass its root and a page of each level. */
 function lookAtEnds(connection: DatabaseSync): void {

@@ -19,8 +19,7 @@ export interface OAuthDeps {
   tokens: Tokens;
   keyRing: KeyRing;
   verifyAccessToken: VerifyAccessToken;
-  /** No access token that ends before it lives, whatever the clock says. */
-  expiryFloor: Pick<ExpiryFloor, 'milliseconds'>;
+  expiryFloor: ExpiryFloor;
   outbox: Outbox;
   clock: Clock;
   ids: Ids;
@@ -47,6 +46,7 @@ export function newClaims(
   client: Client,
   token: { id: TokenId; scopes: readonly string[] },
 ): AccessTokenClaims | null {
+  deps.expiryFloor.notice();
   const now = deps.clock.now();
   const lifetime = tokenLifetimeSeconds(deps, client, now);
   if (lifetime < 1) return null;

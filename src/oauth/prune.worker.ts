@@ -8,7 +8,7 @@ import {
   deleteOrphanedRefreshTokens,
   hasExpiredRevocation,
 } from './expired.store.ts';
-import { type ExpiryFloor, raiseExpiryFloor } from './expiry-floor.ts';
+import type { ExpiryFloor } from './expiry-floor.ts';
 
 /** For so long a token that has ended is still told from one that never was. */
 const KEPT_MILLISECONDS = 86_400_000;
@@ -29,10 +29,8 @@ export async function prune({ database, clock, expiryFloor }: Deps): Promise<voi
   const before = clock.now() - KEPT_MILLISECONDS;
   for (const step of steps) await inSteps(database, (tx, limit) => step(tx, before, limit));
   // As far as an earlier pass has raised it: what it raises now, other processes learn before the next pass.
-  await expiryFloor.reload(database.reader);
-  const floor = Math.min(before, expiryFloor.milliseconds);
+  await expiryFloor.share();
+  const floor = Math.min(before, expiryFloor.endedBefore);
   await inSteps(database, (tx, limit) => deleteExpiredRevocations(tx, floor, limit));
-  if (await hasExpiredRevocation(database.reader, before)) {
-    await database.readCommitted((tx) => raiseExpiryFloor(tx, before));
-  }
+  if (await hasExpiredRevocation(database.reader, before)) await expiryFloor.raise(before);
 }

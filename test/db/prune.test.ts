@@ -20,8 +20,8 @@ onEachDatabase((opened) => {
   const now = clock.now();
   clock.advance({ days: 1 });
 
-  const expiryFloor = new ExpiryFloor();
-  const pass = (database: Database) => prune({ database, clock, expiryFloor });
+  const pass = (database: Database) =>
+    prune({ database, clock, expiryFloor: new ExpiryFloor({ database, clock }) });
   /** What was revoked is forgotten a pass after all processes could know that its time is over. */
   async function pruneTwice(database: Database): Promise<void> {
     await pass(database);

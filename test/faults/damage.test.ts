@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { hash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { toFailure } from '../../src/cli/failure.ts';
+import { toConfig } from '../../src/config.ts';
+import { createService } from '../../src/service.ts';
+import { adminEnv, runChild, startChild } from '../child.ts';
+import { databaseKinds, temporaryFolder } from '../databases.ts';
+import { send } from '../harness.ts';
+import { assertRefusal } from '../outage/load.ts';
+import { storedSigningKey } from '../signing-keys.ts';
+import { sqliteFolder } from './disk.ts';
+
+const PAGE = 4096;
+const FRAME = PAGE + 24;
+const COMMITS = 30;
+
+/** What a data folder holds that a service has left: stopped, or killed with its log not yet carried over. */
+interface Left {
+  stopped: string;
+  killed: string;
+}
+
+describe('what is damaged is refused and left as it is', { skip: !databaseKinds.includes('SQLite') }, () => {
+  const root = temporaryFolder();
+  const { folder, dataDir } = sqliteFolder();
+  const left: Left = { stopped: join(root, 'stopped'), killed: join(root, 'killed') };
+  before(async () => {
+    const child = await startChild({ folder, env: adminEnv });
+    for (let made = 0; made < COMMITS; made += 1) {
+      const answer = await send(child.url, 'POST', '/api/agents', { admin: true, json: { name: 'left' } });
+      assert.equal(answer.status, 201);
+    }
+    await child.kill('SIGKILL');
+    cpSync(dataDir, left.killed, { recursive: true });
+    const again = await startChild({ folder, env: adminEnv });
+    await again.kill('SIGTERM');
+    cpSync(dataDir, left.stopped, { recursive: true });
+  });
+  after(async () => {
+    await folder.remove();
+    rmSync(root, { recursive: true });
+  });
+
+  let copies = 0;
+  function copyOf(what: keyof Left): string {
+    copies += 1;
+    const copy = join(root, String(copies));
+    cpSync(left[what], copy, { recursive: true });
+    return copy;
+  }
+
+  const fileIn = (place: string, name: string): string => join(place, name);
+  /** All but what SQLite makes and removes beside a database, which holds nothing. */
+  const contents = (place: string): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(place)
+        .filter((name) => !name.endsWith('-shm') && !name.includes('.lock'))
+        .filter((name) => statSync(join(place, name)).size > 0 || !name.endsWith('-wal'))
+        .map((name) => [name, hash('sha256', readFileSync(join(place, name)))]),
+    );
+
+  const env = (place: string, more: Record<string, string> = {}) => ({
+    SIGNET_DATA_DIR: place,
+    SIGNET_LOG_LEVEL: 'silent',
+    ...adminEnv,
+    ...more,
+  });
+
+  /** Opens the whole service as `signet serve` would; answers what that would print. */
+  async function open(place: string, more: Record<string, string> = {}): Promise<string> {
+    try {
+      const service = await createService(toConfig(env(place, more)), { generateKey: storedSigningKey });
+      await service.stop();
+      return '';
+    } catch (error) {
+      const { description, exitCode } = toFailure(error);
+      assert.notEqual(exitCode, 0);
+      return description;
+    }
+  }
+
+  async function assertRefused(
+    place: string,
+    sentence: RegExp,
+    more: Record<string, string> = {},
+  ): Promise<void> {
+    const before = contents(place);
+    const told = await open(place, more);
+    assert.match(told, sentence);
+    assert.doesNotMatch(told, /\n|\bat .+:\d+|node_modules|SQLITE_|undefined/);
+    for (const secret of [secretIn(place), more['SIGNET_MASTER_KEY']]) {
+      assert.ok(secret === undefined || secret.length < 10 || !told.includes(secret));
+    }
+    assert.deepEqual(contents(place), before);
+  }
+
+  function secretIn(place: string): string | undefined {
+    const key = fileIn(place, 'master.key');
+    return existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined;
+  }
+
+  function overwrite(path: string, at: number, bytes: Buffer): void {
+    const file = openSync(path, 'r+');
+    writeSync(file, bytes, 0, bytes.length, at);
+    closeSync(file);
+  }
+
+  const noise = (pages: number): Buffer => randomBytes(pages * PAGE);
+
+  test('a control: what was left untouched opens, stopped or killed', async () => {
+    for (const what of ['stopped', 'killed'] as const) assert.equal(await open(copyOf(what)), '');
+    assert.ok(statSync(fileIn(left.killed, 'signet.db-wal')).size > FRAME * COMMITS);
+  });
+
+  test('a database file that is cut off, anywhere, or gone while its log is there', async () => {
+    const { size } = statSync(fileIn(left.stopped, 'signet.db'));
+    for (const bytes of [0, 10, 100, PAGE, size / 2, size - PAGE, size - 1]) {
+      const place = copyOf('stopped');
+      truncateSync(fileIn(place, 'signet.db'), Math.floor(bytes));
+      await assertRefused(
+        place,
+        /^The database file .+ (is damaged|is empty or missing|cannot be opened).+\.$/,
+      );
+    }
+    const place = copyOf('killed');
+    rmSync(fileIn(place, 'signet.db'));
+    await assertRefused(place, /is empty or missing, but was made\. Restore it from a backup/);
+    assert.equal(existsSync(fileIn(place, 'signet.db')), false);
+  });
+
+  test('a database file with a page of noise, the first one and every fifth of the others', async () => {
+    const pages = statSync(fileIn(left.stopped, 'signet.db')).size / PAGE;
+    for (let page = 0; page < pages; page += 5) {
+      const place = copyOf('stopped');
+      overwrite(fileIn(place, 'signet.db'), page * PAGE, noise(1));
+      await assertRefused(place, /^The database file .+ (is damaged: .+ Restore it|cannot be opened).+\.$/);
+    }
+  });
+
+  test('a log with a hole before transactions that were promised, in its header, its beginning or its middle', async () => {
+    for (const at of [0, 8, 32 + 8, 32 + 4, 32 + FRAME * 10 + 100, 32 + FRAME * 20]) {
+      const place = copyOf('killed');
+      overwrite(fileIn(place, 'signet.db-wal'), at, randomBytes(at < 32 ? 16 : 200));
+      await assertRefused(
+        place,
+        /is damaged: its log \(-wal\) has a hole\. It was left as it is\. Restore it/,
+      );
+    }
+  });
+
+  test('a torn end of a log is no damage: nothing behind it was promised to anybody', async () => {
+    const place = copyOf('killed');
+    const log = fileIn(place, 'signet.db-wal');
+    truncateSync(log, statSync(log).size - 100);
+    assert.equal(await open(place), '');
+    const other = copyOf('killed');
+    writeFileSync(fileIn(other, 'signet.db-wal'), noise(20), { flag: 'a' });
+    assert.equal(await open(other), '');
+  });
+
+  test('a file that is no database, one of another program, and one of a newer version', async () => {
+    const letter = copyOf('stopped');
+    writeFileSync(fileIn(letter, 'signet.db'), 'Dear Sir or Madam, '.repeat(1000));
+    await assertRefused(letter, /cannot be opened\. See that it is a SQLite database/);
+    const foreign = copyOf('stopped');
+    rmSync(fileIn(foreign, 'signet.db'));
+    edit(foreign, 'create table bookmarks (url text)');
+    await assertRefused(foreign, /belongs to another program\. Set SIGNET_DATABASE_URL/);
+    const newer = copyOf('stopped');
+    edit(newer, "insert into schema_migrations (name, timestamp) values ('0999_future', '2030-01-01')");
+    await assertRefused(newer, /made by a newer version of Signet \(it has 0999_future\)\. Run that version/);
+  });
+
+  function edit(place: string, sql: string): void {
+    const connection = new DatabaseSync(fileIn(place, 'signet.db'));
+    connection.exec(sql);
+    connection.close();
+  }
+
+  test('a master key that is damaged, another one, missing, or not a file; in the file and in the settings', async () => {
+    const key = readFileSync(fileIn(left.stopped, 'master.key'), 'utf8');
+    for (const bad of ['', key.slice(0, 20), 'x'.repeat(44), noise(1)]) {
+      const place = copyOf('stopped');
+      writeFileSync(fileIn(place, 'master.key'), bad);
+      await assertRefused(place, /^The master key file .+ does not hold the base64 of 32 bytes\. Restore it/);
+    }
+    const wrong = randomBytes(32).toString('base64');
+    const other = copyOf('stopped');
+    await assertRefused(other, /master key is not the one of this database\. Restore/, {
+      SIGNET_MASTER_KEY: wrong,
+    });
+    writeFileSync(fileIn(other, 'master.key'), wrong);
+    await assertRefused(other, /master key is not the one of this database\. Restore/);
+    rmSync(fileIn(other, 'master.key'));
+    await assertRefused(other, /master key file .+ is missing\. Restore it, or set SIGNET_MASTER_KEY/);
+  });
+
+  test('the real process says it on one line of stderr, and ends with 1', async () => {
+    const place = copyOf('killed');
+    overwrite(fileIn(place, 'signet.db-wal'), 32 + FRAME * 10, noise(1));
+    const scenes: [Record<string, string>, RegExp][] = [
+      [env(place), /is damaged: its log/],
+      [
+        env(place, { SIGNET_MASTER_KEY: 'c2VjcmV0' }),
+        /SIGNET_MASTER_KEY must be the base64 of exactly 32 bytes/,
+      ],
+    ];
+    for (const [given, sentence] of scenes) {
+      const { code, stdout, stderr } = await runChild({ folder, env: given });
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, sentence);
+      assert.ok(!stderr.includes('c2VjcmV0') && stderr.trim().split('\n').length <= 2);
+    }
+  });
+
+  function rootPageOf(place: string, table: string): number {
+    const connection = new DatabaseSync(fileIn(place, 'signet.db'), { readOnly: true });
+    const row = connection.prepare('select rootpage from sqlite_schema where name = ?').get(table);
+    connection.close();
+    return Number(row?.['rootpage']);
+  }
+
+  test('damage that is met while the service runs: 503, said once, shown by readiness, and nothing more is written', async (t) => {
+    const place = copyOf('stopped');
+    const child = await startChild({ folder, env: { ...env(place), SIGNET_LOG_LEVEL: 'error' } });
+    t.after(() => child.kill('SIGKILL'));
+    const call = (method: string, path: string) =>
+      send(child.url, method, path, { admin: true, ...(method === 'POST' && { json: { name: 'after' } }) });
+    overwrite(fileIn(place, 'signet.db'), (rootPageOf(place, 'audit_entries') - 1) * PAGE, noise(1));
+    for (let again = 0; again < 3; again += 1) assertRefusal(await call('GET', '/api/audit-log'));
+    const ready = await send(child.url, 'GET', '/readyz');
+    assertRefusal(ready);
+    assert.match(
+      ready.body.error_description,
+      /The database is damaged\. Stop the service and restore a backup\./,
+    );
+    assertRefusal(await call('POST', '/api/agents'));
+    assert.equal((await call('GET', '/api/agents')).status, 200);
+    const lines = Object.values(child.output()).join('').split('\n');
+    assert.equal(lines.filter((line) => line.includes('nothing can be written')).length, 1);
+  });
+});
