@@ -130,8 +130,7 @@ class Chaos {
   async #killWhileStarting(): Promise<void> {
     const starting = this.#start().catch(() => null);
     await wait(this.#options.random() * 1000);
-    const process = this.#folder.children.at(-1);
-    process?.kill('SIGKILL');
+    this.#folder.children.at(-1)?.kill('SIGKILL');
     await starting;
     this.#report.killsWhileStarting += 1;
   }
