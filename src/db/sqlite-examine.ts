@@ -13,7 +13,7 @@ const SMALL_BYTES = 32 * 1024 * 1024;
  * Refuses a database that cannot be used, before anything opens it to write: what is wrong with it stays as it was found.
  * A large one is not read whole, which would take minutes: only to the first and the last row of each table and index.
  */
-export async function examineSqlite(path: string): Promise<void> {
+export async function examineSqlite(path: string, smallBytes = SMALL_BYTES): Promise<void> {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   const logSize = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (size === undefined && logSize === 0) return;
@@ -23,7 +23,7 @@ export async function examineSqlite(path: string): Promise<void> {
   try {
     // A checkpoint that was cut short may leave a part of a page, which its log still has.
     if (logSize === 0 && size % pageSize(connection) !== 0) throw damaged(path, 'its end is missing');
-    if (size > SMALL_BYTES) lookAtEnds(connection);
+    if (size > smallBytes) lookAtEnds(connection);
     else checkEveryPage(connection, path);
     await refuseStrangers(new Kysely<Tables>({ dialect: new NodeSqliteDialect(connection) }), path);
   } catch (error) {
@@ -89,11 +89,16 @@ function lookAtEnds(connection: DatabaseSync): void {
 
 function endsOf(connection: DatabaseSync, table: string): string[] {
   const indexes = connection.prepare('select name from pragma_index_list(?)').all(table);
-  const columns = indexes.map(({ name }) =>
-    connection.prepare('select name from pragma_index_info(?) where seqno = 0').get(String(name)),
-  );
-  const orders = [...columns.flatMap((column) => (column?.['name'] ? [`"${column['name']}"`] : []))];
-  return [...new Set(orders)].flatMap((order) => [`order by ${order}`, `order by ${order} desc`]);
+  const columns = indexes.flatMap(({ name }) => {
+    const first = connection
+      .prepare('select name from pragma_index_info(?) where seqno = 0')
+      .get(String(name));
+    return typeof first?.['name'] === 'string' ? [`"${first['name']}"`] : [];
+  });
+  return [...new Set(['rowid', ...columns])].flatMap((column) => [
+    `order by ${column}`,
+    `order by ${column} desc`,
+  ]);
 }
 
 /** Tables of something else would be mixed with ours. */

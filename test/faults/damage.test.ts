@@ -4,6 +4,7 @@ import {
   closeSync,
   cpSync,
   existsSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -18,6 +19,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { toFailure } from '../../src/cli/failure.ts';
 import { toConfig } from '../../src/config.ts';
+import { examineSqlite } from '../../src/db/sqlite-examine.ts';
 import { createService } from '../../src/service.ts';
 import { adminEnv, runChild, startChild } from '../child.ts';
 import { databaseKinds, temporaryFolder } from '../databases.ts';
@@ -71,6 +73,7 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
     Object.fromEntries(
       readdirSync(place)
         .filter((name) => !name.endsWith('-shm') && !name.includes('.lock'))
+        .filter((name) => statSync(join(place, name)).isFile())
         .filter((name) => statSync(join(place, name)).size > 0 || !name.endsWith('-wal'))
         .map((name) => [name, hash('sha256', readFileSync(join(place, name)))]),
     );
@@ -112,7 +115,7 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
 
   function secretIn(place: string): string | undefined {
     const key = fileIn(place, 'master.key');
-    return existsSync(key) ? readFileSync(key, 'utf8').trim() : undefined;
+    return statSync(key, { throwIfNoEntry: false })?.isFile() ? readFileSync(key, 'utf8').trim() : undefined;
   }
 
   function overwrite(path: string, at: number, bytes: Buffer): void {
@@ -150,6 +153,16 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
       const place = copyOf('stopped');
       overwrite(fileIn(place, 'signet.db'), page * PAGE, noise(1));
       await assertRefused(place, /^The database file .+ (is damaged: .+ Restore it|cannot be opened).+\.$/);
+    }
+  });
+
+  test('of a large file the ends of every tree are looked at, which finds noise in a root', async () => {
+    const whole = copyOf('stopped');
+    await examineSqlite(fileIn(whole, 'signet.db'), 0);
+    for (const table of ['agents', 'audit_entries', 'signing_keys']) {
+      const place = copyOf('stopped');
+      overwrite(fileIn(place, 'signet.db'), (rootPageOf(place, table) - 1) * PAGE, noise(1));
+      await assert.rejects(examineSqlite(fileIn(place, 'signet.db'), 0), /is damaged: .+Restore it/);
     }
   });
 
@@ -200,6 +213,10 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
       writeFileSync(fileIn(place, 'master.key'), bad);
       await assertRefused(place, /^The master key file .+ does not hold the base64 of 32 bytes\. Restore it/);
     }
+    const folder = copyOf('stopped');
+    rmSync(fileIn(folder, 'master.key'));
+    mkdirSync(fileIn(folder, 'master.key'));
+    await assertRefused(folder, /^The master key file .+ cannot be read \(EISDIR\)\. See that it is a file/);
     const wrong = randomBytes(32).toString('base64');
     const other = copyOf('stopped');
     await assertRefused(other, /master key is not the one of this database\. Restore/, {
