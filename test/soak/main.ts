@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { askForToken } from '../changes.ts';
 import { Caller, Unknown } from '../chaos/caller.ts';
+import { isActive } from '../chaos/history.ts';
 import { createRandom } from '../chaos/random.ts';
 import { adminEnv, type Child, type ChildFolder, childFolder, startChild } from '../child.ts';
 import { send } from '../harness.ts';
@@ -18,6 +20,9 @@ import { growthOf, type Sample, takeSample } from './samples.ts';
 const CALLERS = 4;
 /** Of each caller, between two requests: steady, and not as much as the machine can do. */
 const PAUSE_MILLISECONDS = 15;
+/** As many tokens are verified before anything is measured: caches that fill look like memory that leaks. */
+const WARMING_TOKENS = 22_000;
+const WARMING_CALLERS = 12;
 const SAMPLES = 120;
 const SHORTEST_STEP_MILLISECONDS = 2000;
 /** The receiver refuses so many, and says nothing to so many more. */
@@ -52,6 +57,7 @@ async function soak(folder: ChildFolder, seconds: number, random: () => number):
     if (dice >= SILENT) response.writeHead(dice < SILENT + REFUSED ? 500 : 204).end();
   });
   const child = await startChild({ folder, env: { ...adminEnv, SIGNET_LOG_LEVEL: 'fatal' } });
+  await fillCaches(child);
   await subscribe(child, receiver.url);
   const counts: Record<string, number> = {};
   const end = performance.now() + seconds * 1000;
@@ -63,6 +69,20 @@ async function soak(folder: ChildFolder, seconds: number, random: () => number):
   await receiver.close();
   if (code !== 0) throw new Error(`The service ended with ${code}.`);
   return samples;
+}
+
+/** Tokens are remembered once they were verified, up to a number. */
+async function fillCaches({ url }: Child): Promise<void> {
+  const { body } = await send(url, 'POST', '/api/agents', { admin: true, json: { name: 'warming' } });
+  let left = WARMING_TOKENS;
+  const warm = async () => {
+    while (left > 0) {
+      left -= 1;
+      const token = await askForToken(url, { clientId: body.client_id }, body.client_secret);
+      await isActive(url, token.body.access_token);
+    }
+  };
+  await Promise.all(Array.from({ length: WARMING_CALLERS }, warm));
 }
 
 async function subscribe(child: Child, url: string): Promise<void> {
