@@ -1,6 +1,5 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
 import {
@@ -8,7 +7,6 @@ import {
   type Database,
   DatabaseDamaged,
   DatabaseUnavailable,
-  DatabaseUnusable,
   type OutageObserver,
   type Queries,
   type Tables,
@@ -17,15 +15,16 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { Outage } from './outage.ts';
+import {
+  type Access,
+  type Connections,
+  lockFile,
+  makeFolder,
+  openConnections,
+} from './sqlite-connections.ts';
 import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
-import { cannotOpen, examineSqlite } from './sqlite-examine.ts';
+import { examineSqlite } from './sqlite-examine.ts';
 import { WalFlush } from './wal-flush.ts';
-
-/** `alone`: the one process that serves this file. `beside`: a command for a moment, whether or not one serves. */
-export type Access = 'alone' | 'beside';
-
-/** How long a statement holds the event loop up where another program holds the file; the group commit tries again. */
-const BUSY_MILLISECONDS = 20;
 
 /** Opens or makes the database and brings its tables up to date. One that it cannot use it leaves as it is. */
 export async function openSqlite(path: string, observers: Observers = {}): Promise<SqliteDatabase> {
@@ -198,79 +197,5 @@ export class SqliteDatabase implements Database {
       // On a full disk, for one: the log goes on where it is, and a later one does the same.
       if (error instanceof DatabaseDamaged) this.report(error);
     }
-  }
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new DatabaseUnusable(
-      `The folder ${path} cannot be made. Make it, with room and write access for this user, or set SIGNET_DATA_DIR.`,
-      { cause },
-    );
-  }
-}
-
-interface Connections {
-  lock: DatabaseSync | null;
-  writer: DatabaseSync;
-  reader: DatabaseSync;
-}
-
-function openConnections(path: string, access: Access): Connections {
-  const lock = access === 'alone' ? lockFile(path) : null;
-  try {
-    const writer = openConnection(path);
-    const reader = openConnection(path);
-    reader.exec('pragma query_only = on');
-    return { lock, writer, reader };
-  } catch (error) {
-    lock?.close();
-    throw error;
-  }
-}
-
-export function openConnection(path: string): DatabaseSync {
-  try {
-    const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
-    // NORMAL: the database is whole after any crash, and the group commit flushes the log before it answers anybody.
-    // 32,000 pages: checkpoints are the matter of a thread, and only without it of a commit.
-    connection.exec(
-      'pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on; pragma temp_store = memory; pragma wal_autocheckpoint = 32000',
-    );
-    // SQLite's own knows no letters but ASCII; PostgreSQL's knows them all.
-    connection.function('lower', { deterministic: true }, (text) =>
-      text === null ? null : String(text).toLowerCase(),
-    );
-    return connection;
-  } catch (cause) {
-    removeEmpty(path);
-    throw cannotOpen(path, cause);
-  }
-}
-
-/** What a disk without room leaves of a new file would look like an old one that was cut off. */
-function removeEmpty(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path, { force: true });
-}
-
-/**
- * SQLite's own lock on a file beside the database, held while the process lives: the operating system lets go of it
- * when the process ends, however it ends. A lock file with a process id in it would outlive a crash.
- */
-export function lockFile(path: string): DatabaseSync {
-  try {
-    const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
-    lock.exec('begin exclusive');
-    return lock;
-  } catch (cause) {
-    const isHeld = cause instanceof Error && 'errcode' in cause && cause.errcode === 5;
-    throw new DatabaseUnusable(
-      isHeld
-        ? `Another process uses the database file ${path}. Stop it first: one process writes a SQLite file.`
-        : `The lock file ${path}.lock cannot be opened. See that this user may write in its folder, and that the disk is not full.`,
-      { cause },
-    );
   }
 }
