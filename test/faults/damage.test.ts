@@ -1,19 +1,6 @@
 import assert from 'node:assert/strict';
-import { hash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -21,74 +8,37 @@ import { toFailure } from '../../src/cli/failure.ts';
 import { toConfig } from '../../src/config.ts';
 import { examineSqlite } from '../../src/db/sqlite-examine.ts';
 import { createService } from '../../src/service.ts';
-import { adminEnv, runChild, startChild } from '../child.ts';
-import { databaseKinds, temporaryFolder } from '../databases.ts';
-import { send } from '../harness.ts';
-import { assertRefusal } from '../outage/load.ts';
+import { runChild } from '../child.ts';
+import { databaseKinds } from '../databases.ts';
 import { storedSigningKey } from '../signing-keys.ts';
-import { sqliteFolder } from './disk.ts';
+import {
+  COMMITS,
+  contentsOf,
+  envOf,
+  type Left,
+  leaveFolders,
+  noise,
+  overwrite,
+  PAGE,
+  rootOf,
+} from './left.ts';
 
-const PAGE = 4096;
 const FRAME = PAGE + 24;
-const COMMITS = 30;
-
-/** What a data folder holds that a service has left: stopped, or killed with its log not yet carried over. */
-interface Left {
-  stopped: string;
-  killed: string;
-}
 
 describe('what is damaged is refused and left as it is', { skip: !databaseKinds.includes('SQLite') }, () => {
-  const root = temporaryFolder();
-  const { folder, dataDir } = sqliteFolder();
-  const left: Left = { stopped: join(root, 'stopped'), killed: join(root, 'killed') };
+  let left: Left;
   before(async () => {
-    const child = await startChild({ folder, env: adminEnv });
-    for (let made = 0; made < COMMITS; made += 1) {
-      const answer = await send(child.url, 'POST', '/api/agents', { admin: true, json: { name: 'left' } });
-      assert.equal(answer.status, 201);
-    }
-    await child.kill('SIGKILL');
-    cpSync(dataDir, left.killed, { recursive: true });
-    const again = await startChild({ folder, env: adminEnv });
-    await again.kill('SIGTERM');
-    cpSync(dataDir, left.stopped, { recursive: true });
+    left = await leaveFolders();
   });
-  after(async () => {
-    await folder.remove();
-    rmSync(root, { recursive: true });
-  });
+  after(() => left.remove());
 
-  let copies = 0;
-  function copyOf(what: keyof Left): string {
-    copies += 1;
-    const copy = join(root, String(copies));
-    cpSync(left[what], copy, { recursive: true });
-    return copy;
-  }
-
+  const copyOf = (what: 'stopped' | 'killed'): string => left.copyOf(what);
   const fileIn = (place: string, name: string): string => join(place, name);
-  /** All but what SQLite makes and removes beside a database, which holds nothing. */
-  const contents = (place: string): Record<string, string> =>
-    Object.fromEntries(
-      readdirSync(place)
-        .filter((name) => !name.endsWith('-shm') && !name.includes('.lock'))
-        .filter((name) => statSync(join(place, name)).isFile())
-        .filter((name) => statSync(join(place, name)).size > 0 || !name.endsWith('-wal'))
-        .map((name) => [name, hash('sha256', readFileSync(join(place, name)))]),
-    );
-
-  const env = (place: string, more: Record<string, string> = {}) => ({
-    SIGNET_DATA_DIR: place,
-    SIGNET_LOG_LEVEL: 'silent',
-    ...adminEnv,
-    ...more,
-  });
 
   /** Opens the whole service as `signet serve` would; answers what that would print. */
   async function open(place: string, more: Record<string, string> = {}): Promise<string> {
     try {
-      const service = await createService(toConfig(env(place, more)), { generateKey: storedSigningKey });
+      const service = await createService(toConfig(envOf(place, more)), { generateKey: storedSigningKey });
       await service.stop();
       return '';
     } catch (error) {
@@ -103,28 +53,20 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
     sentence: RegExp,
     more: Record<string, string> = {},
   ): Promise<void> {
-    const before = contents(place);
+    const before = contentsOf(place);
     const told = await open(place, more);
     assert.match(told, sentence);
     assert.doesNotMatch(told, /\n|\bat .+:\d+|node_modules|SQLITE_|undefined/);
     for (const secret of [secretIn(place), more['SIGNET_MASTER_KEY']]) {
       assert.ok(secret === undefined || secret.length < 10 || !told.includes(secret));
     }
-    assert.deepEqual(contents(place), before);
+    assert.deepEqual(contentsOf(place), before);
   }
 
   function secretIn(place: string): string | undefined {
     const key = fileIn(place, 'master.key');
     return statSync(key, { throwIfNoEntry: false })?.isFile() ? readFileSync(key, 'utf8').trim() : undefined;
   }
-
-  function overwrite(path: string, at: number, bytes: Buffer): void {
-    const file = openSync(path, 'r+');
-    writeSync(file, bytes, 0, bytes.length, at);
-    closeSync(file);
-  }
-
-  const noise = (pages: number): Buffer => randomBytes(pages * PAGE);
 
   test('a control: what was left untouched opens, stopped or killed', async () => {
     for (const what of ['stopped', 'killed'] as const) assert.equal(await open(copyOf(what)), '');
@@ -161,7 +103,7 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
     await examineSqlite(fileIn(whole, 'signet.db'), 0);
     for (const table of ['agents', 'audit_entries', 'signing_keys']) {
       const place = copyOf('stopped');
-      overwrite(fileIn(place, 'signet.db'), (rootPageOf(place, table) - 1) * PAGE, noise(1));
+      overwrite(fileIn(place, 'signet.db'), rootOf(fileIn(place, 'signet.db'), table), noise(1));
       await assert.rejects(examineSqlite(fileIn(place, 'signet.db'), 0), /is damaged: .+Restore it/);
     }
   });
@@ -232,44 +174,17 @@ describe('what is damaged is refused and left as it is', { skip: !databaseKinds.
     const place = copyOf('killed');
     overwrite(fileIn(place, 'signet.db-wal'), 32 + FRAME * 10, noise(1));
     const scenes: [Record<string, string>, RegExp][] = [
-      [env(place), /is damaged: its log/],
+      [envOf(place), /is damaged: its log/],
       [
-        env(place, { SIGNET_MASTER_KEY: 'c2VjcmV0' }),
+        envOf(place, { SIGNET_MASTER_KEY: 'c2VjcmV0' }),
         /SIGNET_MASTER_KEY must be the base64 of exactly 32 bytes/,
       ],
     ];
     for (const [given, sentence] of scenes) {
-      const { code, stdout, stderr } = await runChild({ folder, env: given });
+      const { code, stdout, stderr } = await runChild({ folder: left.folder, env: given });
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, sentence);
       assert.ok(!stderr.includes('c2VjcmV0') && stderr.trim().split('\n').length <= 2);
     }
-  });
-
-  function rootPageOf(place: string, table: string): number {
-    const connection = new DatabaseSync(fileIn(place, 'signet.db'), { readOnly: true });
-    const row = connection.prepare('select rootpage from sqlite_schema where name = ?').get(table);
-    connection.close();
-    return Number(row?.['rootpage']);
-  }
-
-  test('damage that is met while the service runs: 503, said once, shown by readiness, and nothing more is written', async (t) => {
-    const place = copyOf('stopped');
-    const child = await startChild({ folder, env: { ...env(place), SIGNET_LOG_LEVEL: 'error' } });
-    t.after(() => child.kill('SIGKILL'));
-    const call = (method: string, path: string) =>
-      send(child.url, method, path, { admin: true, ...(method === 'POST' && { json: { name: 'after' } }) });
-    overwrite(fileIn(place, 'signet.db'), (rootPageOf(place, 'audit_entries') - 1) * PAGE, noise(1));
-    for (let again = 0; again < 3; again += 1) assertRefusal(await call('GET', '/api/audit-log'));
-    const ready = await send(child.url, 'GET', '/readyz');
-    assertRefusal(ready);
-    assert.match(
-      ready.body.error_description,
-      /The database is damaged\. Stop the service and restore a backup\./,
-    );
-    assertRefusal(await call('POST', '/api/agents'));
-    assert.equal((await call('GET', '/api/agents')).status, 200);
-    const lines = Object.values(child.output()).join('').split('\n');
-    assert.equal(lines.filter((line) => line.includes('nothing can be written')).length, 1);
   });
 });
