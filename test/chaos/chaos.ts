@@ -9,6 +9,8 @@ import { assertConsistent, assertEnded, type History } from './history.ts';
 
 interface Options {
   seconds: number;
+  /** It lasts until so much was acknowledged, however busy the machine is. */
+  leastAcknowledged: number;
   random: () => number;
   /** How long a life may last until the kill. */
   longestLifeSeconds: number;
@@ -89,12 +91,16 @@ class Chaos {
       if (this.#options.random() < 0.2) await this.#killWhileStarting();
       child = await this.#start();
       await this.#assertAll(child.url, assertConsistent);
-    } while (performance.now() < end);
+    } while (performance.now() < end || this.#acknowledged() < this.#options.leastAcknowledged);
     await this.#assertAll(child.url, assertEnded);
     await this.#assertAudit();
     await this.#assertDeliveries(child.url);
     assert.equal((await child.kill('SIGTERM')).code, 0);
     return this.#report;
+  }
+
+  #acknowledged(): number {
+    return Object.values(this.#report.acknowledged).reduce((sum, count) => sum + count, 0);
   }
 
   #start(): Promise<Child> {

@@ -31,6 +31,7 @@ async function runEach(seconds: number, seed: number): Promise<void> {
     useDatabase(kind);
     const report = await chaos({
       seconds: seconds / databaseKinds.length,
+      leastAcknowledged: 1000,
       random: createRandom(seed),
       longestLifeSeconds: 6,
       waitsForEvents: true,

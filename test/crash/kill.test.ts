@@ -10,10 +10,11 @@ test('kill -9 at random moments amid changes of every kind: nothing acknowledged
   const seed = Math.floor(Math.random() * 2 ** 31);
   const report = await chaos({
     seconds: SECONDS,
+    leastAcknowledged: 100,
     random: createRandom(seed),
     longestLifeSeconds: 1.5,
     waitsForEvents: false,
   });
   t.diagnostic(`seed ${seed}: ${JSON.stringify(report)}`);
-  assert.ok(report.kills > 0 && Object.values(report.acknowledged).reduce((sum, one) => sum + one, 0) > 20);
+  assert.ok(report.kills > 0 && report.agents > 0);
 });
