@@ -7,6 +7,9 @@ export interface Sample {
   seconds: number;
   rssMegabytes: number;
   heapMegabytes: number;
+  /** What the engine has reserved for its heap, and what lies outside of it. */
+  reservedMegabytes: number;
+  externalMegabytes: number;
   handles: number;
   descriptors: number;
   lagP99Milliseconds: number;
@@ -27,6 +30,8 @@ export async function takeSample(
     seconds: Math.round(seconds),
     rssMegabytes: metric('process_resident_memory_bytes') / MEGABYTE,
     heapMegabytes: metric('nodejs_heap_size_used_bytes') / MEGABYTE,
+    reservedMegabytes: metric('nodejs_heap_size_total_bytes') / MEGABYTE,
+    externalMegabytes: metric('nodejs_external_memory_bytes') / MEGABYTE,
     handles: metric('nodejs_active_handles_total'),
     descriptors: openDescriptors(place.pid) ?? metric('process_open_fds'),
     lagP99Milliseconds: metric('nodejs_eventloop_lag_p99_seconds') * 1000,
