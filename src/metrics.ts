@@ -18,6 +18,8 @@ export interface Metrics {
   observeCommit(transactions: number, seconds: number): void;
   /** `outcome` is the state that the attempt left its delivery in. */
   observeAttempt(outcome: string, seconds: number): void;
+  /** Whether the store takes writes, asked when the metrics are read. */
+  watchStore(isWritable: () => boolean): void;
   /** What waits to be sent, asked when the metrics are read. */
   watchDeliveries(read: () => { waiting: number; oldestDueSeconds: number }): void;
 }
@@ -100,6 +102,17 @@ export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Met
     text: async () =>
       (collect === undefined ? registry : AggregatorRegistry.aggregate([...(await collect())])).metrics(),
     observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
+    watchStore(isWritable) {
+      new Gauge({
+        name: 'signet_store_writable',
+        help: 'Whether the database takes writes: 0 from the first that it refused to the next that it took.',
+        registers,
+        aggregator: 'min',
+        collect() {
+          this.set(isWritable() ? 1 : 0);
+        },
+      });
+    },
     watchDeliveries(read) {
       new Gauge({
         name: 'signet_webhook_deliveries_waiting',

@@ -1,4 +1,4 @@
-import type { CommitObserver, Database } from './db/database.ts';
+import type { CommitObserver, Database, OutageObserver } from './db/database.ts';
 import type { PostgresOptions } from './db/postgres-url.ts';
 import type { TokensStore } from './oauth/tokens.store.ts';
 import type { QueueStore } from './webhooks/queue.store.ts';
@@ -15,15 +15,21 @@ export interface OpenedDatabase {
 }
 
 /** Opens what the configuration names, its tables up to date. What the other database needs is not loaded. */
-export function openDatabase(config: DatabaseConfig, onCommit?: CommitObserver): Promise<OpenedDatabase> {
-  return config.kind === 'sqlite' ? sqlite(config.path, onCommit) : postgres(config, onCommit);
+export function openDatabase(config: DatabaseConfig, observers: Observers = {}): Promise<OpenedDatabase> {
+  return config.kind === 'sqlite' ? sqlite(config.path, observers) : postgres(config, observers.onCommit);
 }
 
-async function sqlite(path: string, onCommit?: CommitObserver): Promise<OpenedDatabase> {
+interface Observers {
+  onCommit?: CommitObserver;
+  /** Of a file; a server that is away is told of by each request that meets it. */
+  onOutage?: OutageObserver;
+}
+
+async function sqlite(path: string, observers: Observers): Promise<OpenedDatabase> {
   const { openSqlite } = await import('./db/sqlite.ts');
   const { SqliteTokensStore } = await import('./oauth/tokens.store.sqlite.ts');
   const { SqliteQueueStore } = await import('./webhooks/queue.store.sqlite.ts');
-  const database = await openSqlite(path, onCommit);
+  const database = await openSqlite(path, observers);
   return {
     database,
     tokensStore: new SqliteTokensStore(database),

@@ -6,6 +6,7 @@ import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { CommitObserver, Database } from './db/database.ts';
+import { toLogEntry } from './errors.ts';
 import { Outbox } from './events/outbox.ts';
 import { createApp } from './http/app.ts';
 import { Goodbye } from './http/goodbye.ts';
@@ -14,6 +15,7 @@ import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { ExpiryFloor } from './oauth/expiry-floor.ts';
 import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
@@ -70,9 +72,15 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const ids = outside.ids ?? createIds(clock);
   const metrics = createMetrics(outside.allMetrics);
   let afterCommit: CommitObserver = () => {};
-  const opened = await openDatabase(config.database, (commit) => {
-    metrics.observeCommit(commit.transactions, commit.seconds);
-    afterCommit(commit);
+  const opened = await openDatabase(config.database, {
+    onCommit(commit) {
+      metrics.observeCommit(commit.transactions, commit.seconds);
+      afterCommit(commit);
+    },
+    onOutage(cause) {
+      if (cause === null) log.info('the database is written again');
+      else log.error({ cause: toLogEntry(cause) }, `nothing can be written. ${cause.message}`);
+    },
   });
   const { database, tokensStore, queue, isShared } = opened;
   try {
@@ -104,10 +112,13 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
+    metrics.watchStore(() => database.isWritable);
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
     }));
+    const expiryFloor = new ExpiryFloor({ database, clock });
+    await expiryFloor.share();
     const goodbye = new Goodbye();
     const app = await createApp({
       database,
@@ -124,6 +135,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       makeAttempt,
       version,
       tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
+      expiryFloor,
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
@@ -146,7 +158,9 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
-      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock }))],
+      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock, expiryFloor }))],
+      // More often than it is raised, so that it is known before anything is forgotten.
+      ['expiry-floor', MINUTE_MILLISECONDS / 3, () => expiryFloor.share()],
       [
         'webhook-upkeep',
         MINUTE_MILLISECONDS,

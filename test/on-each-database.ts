@@ -24,13 +24,13 @@ if (entry.endsWith('.test.ts')) {
 }
 
 /**
- * The conformance suite, the attacks and the fuzzing run on each database by themselves, where it matters; the limits
+ * The conformance suite, the attacks, the faults and the fuzzing run on each database by themselves, where it matters; the limits
  * hold before a database is asked; the commands of the documentation, instances, several processes and outages are for
  * one; the browser that looks at the page of operations unpacks itself once in a process; only a SQLite file is backed
  * up; guesses are counted in memory; and arguments and the environment are read before a database is opened.
  */
 function hasItsOwnWay(path: string): boolean {
-  const folders = ['attacks', 'db', 'docs', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
+  const folders = ['attacks', 'db', 'docs', 'faults', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
   const files = [
     'docs-page.test.ts',
     'backup.test.ts',

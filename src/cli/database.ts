@@ -46,7 +46,7 @@ async function openBeside({ database }: Config): Promise<Database> {
     const { connectPostgres } = await import('../db/postgres.ts');
     return connectPostgres(database);
   }
-  return new SqliteDatabase(existingSqliteFile(database.path), () => {}, 'beside');
+  return new SqliteDatabase(existingSqliteFile(database.path), {}, 'beside');
 }
 
 async function withOpened<T>(database: Database, use: (database: Database) => Promise<T>): Promise<T> {

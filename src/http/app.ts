@@ -111,6 +111,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
   });
+  app.addHook('onError', async (_request, _reply, error) => deps.database.report(error));
   limitWork(app);
   limitConnections(app.server, deps);
   observe(app, deps.metrics);

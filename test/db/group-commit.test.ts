@@ -14,7 +14,7 @@ const commits: number[] = [];
 let database: SqliteDatabase;
 
 before(async () => {
-  database = await openSqlite(path, ({ transactions }) => commits.push(transactions));
+  database = await openSqlite(path, { onCommit: ({ transactions }) => commits.push(transactions) });
 });
 beforeEach(() => {
   commits.length = 0;

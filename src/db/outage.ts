@@ -1,17 +1,19 @@
 const BETWEEN_PROBES_MILLISECONDS = 250;
 
 /**
- * While the server cannot be reached, or takes requests and says nothing, nobody else is made to find that out by
- * waiting: all are refused at once, until a probe gets an answer.
+ * Begins when a database turns out to be away, or not to be written, and lasts until a probe succeeds: it ends by itself,
+ * also where readiness keeps all requests away meanwhile.
  */
 export class Outage {
   readonly #probe: () => Promise<unknown>;
+  readonly #onEnd: () => void;
   #isOn = false;
   #isClosed = false;
   #callOff: () => void = () => {};
 
-  constructor(probe: () => Promise<unknown>) {
+  constructor(probe: () => Promise<unknown>, onEnd = () => {}) {
     this.#probe = probe;
+    this.#onEnd = onEnd;
   }
 
   get isOn(): boolean {
@@ -41,6 +43,7 @@ export class Outage {
       await this.#pause();
     }
     this.#isOn = false;
+    if (!this.#isClosed) this.#onEnd();
   }
 
   #pause(): Promise<void> {
