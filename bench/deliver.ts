@@ -19,7 +19,7 @@ const samples = Number(options.samples);
 const events = Number(options.events);
 const WEBHOOKS = 16;
 const IN_FLIGHT = 64;
-const LATENCIES = 100;
+const LATENCIES = 300;
 
 async function main(folder: string): Promise<void> {
   const service = await startSignet({ database: 'sqlite', folder });

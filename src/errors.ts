@@ -243,15 +243,14 @@ export const rateLimited = (seconds: number): ServiceError =>
 export const unsupportedMediaType = (supported: readonly string[]): ServiceError =>
   new ServiceError('unsupported_media_type', `Send the body as ${supported.join(' or ')}.`);
 
-export const temporarilyUnavailable = (cause?: unknown): ServiceError =>
-  new ServiceError(
-    'temporarily_unavailable',
-    'The service cannot do this right now. Try again in a moment.',
-    {
-      headers: { 'retry-after': '1' },
-      cause,
-    },
-  );
+export const temporarilyUnavailable = (
+  cause?: unknown,
+  description = 'The service cannot do this right now. Try again in a moment.',
+): ServiceError =>
+  new ServiceError('temporarily_unavailable', description, {
+    headers: { 'retry-after': '1' },
+    cause,
+  });
 
 export const serverError = (cause?: unknown): ServiceError =>
   new ServiceError('server_error', 'Something went wrong inside the service.', { cause });

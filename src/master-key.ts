@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, DatabaseUnusable, type Queries } from './db/database.ts';
 import { MASTER_KEY_BYTES, type MasterKey, seal, toMasterKey, unseal } from './encryption.ts';
@@ -81,8 +90,12 @@ export function readKeyFile(path: string): MasterKey | null {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw new DatabaseUnusable(
+      `The master key file ${path} cannot be read (${code}). See that it is a file that this user may read.`,
+      { cause: error },
+    );
   }
   const key = toMasterKey(text.trim());
   if (key !== null) return key;
@@ -91,16 +104,31 @@ export function readKeyFile(path: string): MasterKey | null {
   );
 }
 
-/** On the disk before anything is encrypted with it: a crash must not leave a database without its key. */
+/**
+ * On the disk before anything is encrypted with it: a crash must not leave a database without its key. It has its name only
+ * once it is whole: a disk that fills up, or a crash, leaves none rather than half of one.
+ */
 function makeKeyFile(path: string): MasterKey {
   const key = randomBytes(MASTER_KEY_BYTES);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(path, 'wx', 0o600);
-  writeSync(file, `${key.toString('base64')}\n`);
-  fsyncSync(file);
-  closeSync(file);
-  const folder = openSync(dirname(path), 'r');
+  const unfinished = `${path}.unfinished`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(unfinished, `${key.toString('base64')}\n`, { mode: 0o600, flush: true });
+    renameSync(unfinished, path);
+    flushFolder(dirname(path));
+  } catch (cause) {
+    rmSync(unfinished, { force: true });
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new DatabaseUnusable(
+      `The master key file ${path} cannot be made (${code}). See that this user may write in its folder, and that the disk is not full.`,
+      { cause },
+    );
+  }
+  return key as unknown as MasterKey;
+}
+
+function flushFolder(path: string): void {
+  const folder = openSync(path, 'r');
   fsyncSync(folder);
   closeSync(folder);
-  return key as unknown as MasterKey;
 }

@@ -15,11 +15,11 @@ export interface OpenedDatabase {
 }
 
 /** Opens what the configuration names, its tables up to date. What the other database needs is not loaded. */
-export function openDatabase(config: DatabaseConfig, observers?: Observers): Promise<OpenedDatabase> {
+export function openDatabase(config: DatabaseConfig, observers: Observers = {}): Promise<OpenedDatabase> {
   return config.kind === 'sqlite' ? sqlite(config.path, observers) : postgres(config, observers);
 }
 
-async function sqlite(path: string, observers?: Observers): Promise<OpenedDatabase> {
+async function sqlite(path: string, observers: Observers): Promise<OpenedDatabase> {
   const { openSqlite } = await import('./db/sqlite.ts');
   const { SqliteTokensStore } = await import('./oauth/tokens.store.sqlite.ts');
   const { SqliteQueueStore } = await import('./webhooks/queue.store.sqlite.ts');
@@ -32,7 +32,7 @@ async function sqlite(path: string, observers?: Observers): Promise<OpenedDataba
   };
 }
 
-async function postgres(options: PostgresOptions, observers?: Observers): Promise<OpenedDatabase> {
+async function postgres(options: PostgresOptions, observers: Observers): Promise<OpenedDatabase> {
   const { openPostgres } = await import('./db/postgres.ts');
   const { PostgresTokensStore } = await import('./oauth/tokens.store.postgres.ts');
   const { PostgresQueueStore } = await import('./webhooks/queue.store.postgres.ts');

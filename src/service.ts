@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { Administrators } from './admin/administrators.ts';
-import { generatePassword } from './admin/password.ts';
+import { generatePassword, type HashPassword } from './admin/password.ts';
 import { forgetOldEntries } from './audit/forget.worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -15,6 +15,7 @@ import type { GenerateKey } from './keys/signing-key.ts';
 import { createLog } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createAccessTokenVerifier } from './oauth/access-token.ts';
+import { ExpiryFloor } from './oauth/expiry-floor.ts';
 import { createGrantTurns } from './oauth/grant-turns.ts';
 import { prune } from './oauth/prune.worker.ts';
 import { coalesceTokens } from './oauth/tokens.store.ts';
@@ -50,6 +51,8 @@ interface Outside {
   ids?: Ids;
   log?: Logger;
   generateKey?: GenerateKey;
+  /** For the first administrator. */
+  hashPassword?: HashPassword;
   /** From 0 up to 1; spreads retries. */
   random?: () => number;
   /** The metrics of all processes of this instance, where there are several. */
@@ -70,7 +73,6 @@ export async function createService(config: Config, outside: Outside = {}): Prom
   const metrics = createMetrics(outside.allMetrics);
   let afterCommit: CommitObserver = () => {};
   const outages = new OutageWatch({ log });
-  metrics.watchDatabase(() => !outages.isOn);
   const opened = await openDatabase(config.database, {
     onOutage: (cause) => outages.note(cause),
     onCommit(commit) {
@@ -85,7 +87,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       clock,
       generateKey: outside.generateKey,
     });
-    const administrators = new Administrators({ database, clock, ids, audit });
+    const administrators = new Administrators({ database, clock, ids, audit, hash: outside.hashPassword });
     const administrator = await firstAdministrator(administrators, config, log);
     const backlogs = new Backlogs();
     const outbox = new Outbox({
@@ -118,10 +120,13 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
+    metrics.watchDatabase(() => database.isWritable);
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),
     }));
+    const expiryFloor = new ExpiryFloor({ database, clock });
+    await expiryFloor.share();
     const goodbye = new Goodbye();
     const app = await createApp({
       database,
@@ -139,6 +144,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
       makeAttempt,
       version,
       tokens: coalesceTokens(tokensStore, (tx, happenings) => outbox.publishAll(tx, happenings)),
+      expiryFloor,
       verifyAccessToken: createAccessTokenVerifier({ keyRing, issuer: config.publicUrl }),
       issuer: config.publicUrl,
       audience: config.audience,
@@ -161,7 +167,9 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     const turns = { database, clock, isShared, intervalMs: MINUTE_MILLISECONDS };
     const regular: readonly [string, number, () => Promise<void>][] = [
       ['rotate-keys', MINUTE_MILLISECONDS, () => keyRing.maintain()],
-      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock }))],
+      ['prune', MINUTE_MILLISECONDS, inTurn(turns, 'prune', () => prune({ database, clock, expiryFloor }))],
+      // More often than it is raised, so that it is known before anything is forgotten.
+      ['expiry-floor', MINUTE_MILLISECONDS / 3, () => expiryFloor.share()],
       [
         'webhook-upkeep',
         MINUTE_MILLISECONDS,

@@ -1,32 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Loaded before each test file (`--import`). A file that starts services runs once for each database, in one process:
- * in its place comes a module that loads it once per database, each time in a suite of its own. By the query in its
- * URL Node takes the file for another one each time, and what it imports for the same.
+ * Loaded before a test file (`--import`). In its place comes a module that loads it in a suite of its own: once for each
+ * database where it starts services, and together with the others of its group, which `run.ts` names. By the query in
+ * its URL Node takes the file for another one each time, and what it imports for the same.
  */
 
-const file = resolve(process.argv[1] ?? '');
-const entry = pathToFileURL(file).href;
+const entry = resolve(process.argv[1] ?? '');
+const groups = JSON.parse(process.env['TEST_GROUPS'] ?? '[]') as string[][];
 
-if (file.endsWith('.test.ts') && !hasItsOwnWay(file) && startsServices(file)) {
+if (entry.endsWith('.test.ts')) {
+  const files = groups.find(([first]) => first === entry) ?? [entry];
+  const entryUrl = pathToFileURL(entry).href;
   registerHooks({
     load: (url, context, nextLoad) =>
-      url === entry ? { format: 'module', shortCircuit: true, source: loader() } : nextLoad(url, context),
+      url === entryUrl
+        ? { format: 'module', shortCircuit: true, source: loaderOf(files) }
+        : nextLoad(url, context),
   });
 }
 
 /**
- * The conformance suite, the attacks and the fuzzing run on each database by themselves, where it matters; the limits
+ * The conformance suite, the attacks, the faults and the fuzzing run on each database by themselves, where it matters; the limits
  * hold before a database is asked; the commands of the documentation, instances, several processes and outages are for
  * one; the browser that looks at the page of operations unpacks itself once in a process; only a SQLite file is backed
  * up; guesses are counted in memory; and arguments and the environment are read before a database is opened.
  */
 function hasItsOwnWay(path: string): boolean {
-  const folders = ['attacks', 'db', 'docs', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
+  const folders = ['attacks', 'db', 'docs', 'faults', 'fuzz', 'instances', 'limits', 'outage', 'processes'];
   const files = [
     'docs-page.test.ts',
     'backup.test.ts',
@@ -47,15 +51,40 @@ function startsServices(path: string, seen = new Set<string>()): boolean {
     .some((helper) => startsServices(helper, seen));
 }
 
-function loader(): string {
-  const databases = pathToFileURL(join(import.meta.dirname, 'databases.ts')).href;
+function loaderOf(files: readonly string[]): string {
+  const suites = files.map((file) => ({
+    title: relative(process.cwd(), file),
+    url: pathToFileURL(file).href,
+    isOnEach: !hasItsOwnWay(file) && startsServices(file),
+  }));
   return `
-    import { before, describe } from 'node:test';
-    import { databaseKinds, useDatabase } from '${databases}';
-    for (const kind of databaseKinds) {
-      describe(kind, async () => {
-        before(() => useDatabase(kind));
-        await import('${entry}?database=' + kind);
-      });
+    import { after, before, describe } from 'node:test';
+    import { databaseKinds, useDatabase } from '${sibling('databases.ts')}';
+    import { refillSigningKeys } from '${sibling('signing-keys.ts')}';
+    let running = 'loading the files';
+    after(() => {
+      running = '';
+    });
+    // With status 0 Node would take the tests that are left for none.
+    process.on('exit', () => {
+      if (running === '') return;
+      console.error('The process ended amid ' + running);
+      process.exitCode ||= 1;
+    });
+    for (const { title, url, isOnEach } of ${JSON.stringify(suites)}) {
+      for (const kind of isOnEach ? databaseKinds : databaseKinds.slice(0, 1)) {
+        describe(isOnEach ? title + ' on ' + kind : title, async () => {
+          before(() => {
+            running = title;
+            useDatabase(kind);
+            refillSigningKeys();
+          });
+          await import(url + '?database=' + kind);
+        });
+      }
     }`;
+}
+
+function sibling(name: string): string {
+  return pathToFileURL(join(import.meta.dirname, name)).href;
 }

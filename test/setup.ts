@@ -5,8 +5,8 @@ import type { Readable, Writable } from 'node:stream';
 import { storeSigningKeys } from './signing-keys.ts';
 
 /**
- * Runs once, before and after all test files (`--test-global-setup`): chooses the databases, and starts one PostgreSQL
- * server for all of them. What it sets in the environment, the processes of the test files inherit.
+ * Runs once, before and after all test files (by `run.ts`, or as `--test-global-setup`): chooses the databases, and starts
+ * one PostgreSQL server for all of them. What it sets in the environment, the processes of the test files inherit.
  */
 
 const NAMES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };

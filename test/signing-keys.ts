@@ -5,7 +5,7 @@ import { type GenerateKey, generateSigningKey, withPublicJwk } from '../src/keys
 
 /**
  * Hundreds of services start in a run, each with two keys, and making one costs as much as all the rest of a start. So
- * they take from a store, which outlives the run; no two services of one process ever get the same.
+ * they take from a store, which outlives the run; no two services of one test file ever get the same.
  */
 
 const STORED = 24;
@@ -23,6 +23,11 @@ export function storeSigningKeys(): void {
 }
 
 let left: string[] | null = null;
+
+/** Before each test file, where several run in one process. */
+export function refillSigningKeys(): void {
+  left = null;
+}
 
 export const storedSigningKey: GenerateKey = async () => {
   left ??= existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];

@@ -24,13 +24,14 @@ import {
 } from './administrators.store.ts';
 import { apiKeyRemoval } from './api-keys.audit.ts';
 import { deleteApiKeysOf } from './api-keys.store.ts';
-import { hashPassword } from './password.ts';
+import { type HashPassword, hashPassword } from './password.ts';
 
 export interface AdministratorsDeps {
   database: Database;
   clock: Clock;
   ids: Ids;
   audit: AuditLog;
+  hash?: HashPassword | undefined;
 }
 
 export interface NewAdministrator {
@@ -158,13 +159,13 @@ function applyChanges(
 }
 
 async function toAdministrator(
-  { ids, clock }: AdministratorsDeps,
+  { ids, clock, hash = hashPassword }: AdministratorsDeps,
   { email, password, role, organizationId }: NewAdministrator,
 ): Promise<Administrator> {
   return {
     id: ids.newId('admin'),
     email: email.toLowerCase(),
-    passwordHash: await hashPassword(checked(password)),
+    passwordHash: await hash(checked(password)),
     role,
     organizationId,
     createdAt: clock.now(),

@@ -106,9 +106,13 @@ export class GuessLimits {
   }
 
   #forgetOld(tally: Tally): Tally {
+    const now = this.#clock.now();
+    // A clock that is set back makes nobody wait for longer, and remembers nothing for longer.
+    tally.since = Math.min(tally.since, now);
+    tally.waitsUntil = Math.min(tally.waitsUntil, now + LONGEST_WAIT_MILLISECONDS);
     const isSlowed = tally.waits > 0;
     const end = isSlowed ? tally.waitsUntil + FORGET_MILLISECONDS : tally.since + WINDOW_MILLISECONDS;
-    if (this.#clock.now() >= end) Object.assign(tally, NOTHING_WRONG);
+    if (now >= end) Object.assign(tally, NOTHING_WRONG);
     return tally;
   }
 

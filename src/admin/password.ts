@@ -14,10 +14,12 @@ interface Parameters {
   parallelism: number;
 }
 
+export type HashPassword = (password: string) => Promise<string>;
+
 /** The PHC string of a new hash. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, parameters: Parameters = PARAMETERS): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  return formatHash(PARAMETERS, salt, await derive(password, salt, PARAMETERS));
+  return formatHash(parameters, salt, await derive(password, salt, parameters));
 }
 
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {

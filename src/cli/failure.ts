@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { CopyRefused } from '../db/copy.ts';
-import { DatabaseUnavailable, DatabaseUnusable } from '../db/database.ts';
+import { CopyRefused } from '../db/copy-refused.ts';
+import { DatabaseDamaged, DatabaseUnavailable, DatabaseUnusable } from '../db/database.ts';
 import { ServiceError } from '../errors.ts';
 
 /** The exit codes of every command. */
@@ -80,6 +80,7 @@ function describe(error: unknown): string {
   if (error instanceof CommanderError) return explainUsage(error);
   if (error instanceof ConfigError)
     return `The configuration has problems:\n  ${error.problems.join('\n  ')}`;
+  if (error instanceof DatabaseDamaged) return error.message;
   if (error instanceof DatabaseUnavailable)
     return 'The database is busy, away or full. Try again in a moment.';
   return isTold(error) || error instanceof DatabaseUnusable ? error.message : explainAccident(error);

@@ -16,6 +16,10 @@ connection.exec('pragma synchronous = normal; pragma wal_autocheckpoint = 0');
 const checkpoint = connection.prepare('pragma wal_checkpoint(passive)');
 
 setInterval(() => {
-  const { log } = checkpoint.get() as { log: LogPages };
-  parentPort?.postMessage(log);
+  try {
+    const { log } = checkpoint.get() as { log: LogPages };
+    parentPort?.postMessage(log);
+  } catch {
+    // On a full disk, for one. What a checkpoint has not carried over, the next one does.
+  }
 }, everyMilliseconds);

@@ -35,8 +35,12 @@ export class Checkpoints {
     if (this.#commits >= this.#options.afterCommits) this.#thread ??= this.#start();
   }
 
+  /** Until so many commits have come again. */
   async close(): Promise<void> {
-    await this.#thread?.terminate();
+    const thread = this.#thread;
+    this.#thread = null;
+    this.#commits = 0;
+    await thread?.terminate();
   }
 
   #start(): Worker {
@@ -50,8 +54,12 @@ export class Checkpoints {
     thread.on('message', (pages: LogPages) => {
       if (pages >= mostPages) finish();
     });
-    // Without it the log grows until SQLite's own limit, and commits do the work as they would by themselves.
-    thread.on('error', () => {});
+    // Where it cannot open the file the log grows meanwhile, until SQLite's own limit, and the next commits start another.
+    thread.on('error', () => {
+      if (this.#thread !== thread) return;
+      this.#thread = null;
+      this.#commits = 0;
+    });
     thread.unref();
     return thread;
   }

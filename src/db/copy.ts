@@ -1,22 +1,12 @@
 import { Checksum } from './checksum.ts';
 import type { CopySource, CopyTarget, Row } from './copy-end.ts';
 import { type CopyPlace, nameOfPlace } from './copy-place.ts';
+import { CopyRefused } from './copy-refused.ts';
 import { type CopyTable, tablesToCopy } from './copy-tables.ts';
 import type { Queries } from './database.ts';
 import { pendingMigrations } from './migrate.ts';
 import { openPostgresSource, openPostgresTarget } from './postgres-copy.ts';
 import { openSqliteSource, openSqliteTarget } from './sqlite-copy.ts';
-
-/** Why nothing was copied; the message is a whole sentence for people. */
-export class CopyRefused extends Error {
-  readonly code: 'migrations_pending' | 'conflict' | 'failed';
-
-  constructor(code: CopyRefused['code'], message: string) {
-    super(message);
-    this.name = 'CopyRefused';
-    this.code = code;
-  }
-}
 
 export interface CopiedTable {
   table: string;

@@ -182,8 +182,12 @@ export interface Database {
    * anyway there is no difference.
    */
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
-  /** Rejects where the database does not answer. */
+  /** Rejects where the database does not answer, or takes no writes. */
   ping(): Promise<void>;
+  /** Whether the last write found it so. */
+  readonly isWritable: boolean;
+  /** Told of every error that a request has met: damage that a read finds is shown by `ping` from then on. */
+  report(error: unknown): void;
   close(): Promise<void>;
 }
 
@@ -201,7 +205,7 @@ export type CommitObserver = (commit: Commit) => void;
 /** A write met a value that is already taken. */
 export class UniqueViolation extends Error {}
 
-/** Told when an outage of the database begins, and with null when it has ended. */
+/** Told when the database is away or begins to refuse writes, and with null when it is back. */
 export type OutageObserver = (cause: DatabaseUnavailable | null) => void;
 
 export interface Observers {
@@ -216,6 +220,15 @@ export class DatabaseUnavailable extends Error {}
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof DatabaseUnavailable ||
   (error instanceof Error && error.cause instanceof DatabaseUnavailable);
+
+/** Another program writes at this moment. */
+export class DatabaseBusy extends DatabaseUnavailable {}
+
+/** What the file holds contradicts itself. It does not pass; its message says what to do. */
+export class DatabaseDamaged extends DatabaseUnavailable {}
+
+/** What readiness answers while the database takes no writes; the message is for everybody. */
+export class WritesRefused extends DatabaseUnavailable {}
 
 /** The database cannot be used at all; the message says what to do. Stops the start. */
 export class DatabaseUnusable extends Error {}

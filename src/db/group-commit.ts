@@ -1,9 +1,11 @@
 import { secondsSince } from '../clock.ts';
-import { DatabaseUnavailable } from './database.ts';
+import { DatabaseBusy, DatabaseUnavailable } from './database.ts';
 
 /** What the group commit needs of a connection: statements that take effect at once. */
 export interface CommitConnection {
   execute(sql: string): void;
+  /** Called once the transaction has begun, before anything is written; rejects where nothing may be. */
+  prepare(): Promise<void>;
   /** Resolves once what was committed is on the disk; meanwhile others can be served, and wait to share the next commit. */
   flush(): Promise<void>;
   /** False once the database has ended the transaction on its own account, as it may on a full disk. */
@@ -65,17 +67,21 @@ export class GroupCommit {
       this.#onCommit(group.length, secondsSince(started));
       for (const outcome of outcomes) settle(outcome);
     } catch (error) {
-      this.#rollback();
+      this.#giveUp();
       for (const job of group) job.reject(error);
     }
   }
 
   async #runGroup(group: readonly Job[]): Promise<Outcome[]> {
+    this.#rollback();
     await this.#begin();
+    await this.#connection.prepare();
     const outcomes: Outcome[] = [];
     // One that is alone needs no savepoint, which makes SQLite keep a copy of every page that it changes.
     const run = (job: Job) => (group.length === 1 ? runPlain(job) : this.#runInSavepoint(job));
     for (const job of group) outcomes.push(await run(job));
+    if (!this.#connection.isInTransaction())
+      throw new DatabaseUnavailable('The database ended a transaction.');
     this.#connection.execute('commit');
     await this.#connection.flush();
     return outcomes;
@@ -88,7 +94,7 @@ export class GroupCommit {
       try {
         return this.#connection.execute('begin immediate');
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable) || performance.now() > deadline) throw error;
+        if (!(error instanceof DatabaseBusy) || performance.now() > deadline) throw error;
         await new Promise((resolve) => setTimeout(resolve, WAIT_STEP_MILLISECONDS));
       }
     }
@@ -106,6 +112,15 @@ export class GroupCommit {
       this.#connection.execute('rollback to one');
       this.#connection.execute('release one');
       return { job, error };
+    }
+  }
+
+  /** Where the disk refuses this too, it is done before the next group: nobody waits for ever behind a failure. */
+  #giveUp(): void {
+    try {
+      this.#rollback();
+    } catch {
+      // The group has an error already, the one that came first.
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { secondsSince } from '../clock.ts';
 import { toLogEntry } from '../errors.ts';
-import { type DatabaseUnavailable, isUnavailable } from './database.ts';
+import { DatabaseDamaged, type DatabaseUnavailable, isUnavailable } from './database.ts';
 
 /** Tells of an outage once at each end. What it makes of requests and workers meanwhile needs no line of its own. */
 export class OutageWatch {
@@ -27,11 +27,12 @@ export class OutageWatch {
   }
 
   #begin(cause: DatabaseUnavailable): void {
-    if (this.isOn) return;
-    this.#since = performance.now();
+    // Damage may turn up in the middle of something else, and does not pass with it.
+    if (this.isOn && !(cause instanceof DatabaseDamaged)) return;
+    this.#since ??= performance.now();
     this.#log.error(
       { cause: toLogEntry(cause) },
-      'the database is away: what needs it is refused until it is back',
+      `the database is away or takes no writes. ${cause.message}`,
     );
   }
 

@@ -1,9 +1,9 @@
 import { Kysely, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import type { OutageObserver, Queries, Tables } from './database.ts';
+import { Outage } from './outage.ts';
 import { SignetPostgresDialect } from './postgres-dialect.ts';
 import { isSilence, isUnreachable, isUseless, NoConnection, translate } from './postgres-errors.ts';
-import { Outage } from './postgres-outage.ts';
 
 /** What the parameters of a hot statement can be. */
 export type Value = string | number | null | readonly (string | number | null)[];
@@ -109,6 +109,11 @@ export class PostgresPool {
       () => onOutage(null),
     );
     this.#pool = openPool(this.#config);
+  }
+
+  /** While it is on nobody else is made to find that out by waiting: all are refused at once. */
+  get isAway(): boolean {
+    return this.#outage.isOn;
   }
 
   async take(): Promise<PostgresConnection> {

@@ -75,6 +75,12 @@ export class PostgresDatabase implements Database {
     );
   }
 
+  get isWritable(): boolean {
+    return !this.#pool.isAway;
+  }
+
+  report(): void {}
+
   async ping(): Promise<void> {
     await this.#onConnection((connection) => connection.query('select 1 from service_metadata limit 1'));
   }

@@ -14,7 +14,7 @@ import {
 import type { CopyTable } from './copy-tables.ts';
 import type { Tables } from './database.ts';
 import { migrate } from './migrate.ts';
-import { lockFile, openConnection } from './sqlite.ts';
+import { lockFile, openConnection } from './sqlite-connections.ts';
 import { NodeSqliteDialect, statementCache, translated } from './sqlite-dialect.ts';
 
 /** A file that no service uses, nor can until this is closed. What commands write meanwhile is not seen. */

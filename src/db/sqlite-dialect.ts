@@ -6,7 +6,7 @@ import {
   SqliteDialect,
   SqliteQueryCompiler,
 } from 'kysely';
-import { DatabaseUnavailable, UniqueViolation } from './database.ts';
+import { DatabaseBusy, DatabaseDamaged, DatabaseUnavailable, UniqueViolation } from './database.ts';
 
 export type PrepareStatement = (sql: string) => StatementSync;
 
@@ -75,8 +75,25 @@ export function translated<T>(call: () => T): T {
 const PRIMARY_CODE = 0xff;
 const CONSTRAINT_UNIQUE = 2067;
 const CONSTRAINT_PRIMARYKEY = 1555;
-/** BUSY, LOCKED, READONLY, IOERR, FULL, CANTOPEN */
-const UNAVAILABLE = new Set([5, 6, 8, 10, 13, 14]);
+
+const REFUSED = 'The disk refuses to be read or written. Look at the log of the system.';
+
+/** By SQLite's primary codes; what they say has no paths in it, since readiness repeats it to everybody. */
+const UNAVAILABLE: Readonly<Record<number, (cause: Error) => DatabaseUnavailable>> = {
+  5: (cause) => new DatabaseBusy('Another program holds the database.', { cause }),
+  6: (cause) => new DatabaseBusy('Another program holds the database.', { cause }),
+  8: (cause) =>
+    new DatabaseUnavailable('The database may not be written. Make its folder writable.', { cause }),
+  10: (cause) => new DatabaseUnavailable(REFUSED, { cause }),
+  11: damaged,
+  13: (cause) => new DatabaseUnavailable('The disk is full. Make room.', { cause }),
+  14: (cause) => new DatabaseUnavailable(REFUSED, { cause }),
+  26: damaged,
+};
+
+function damaged(cause: Error): DatabaseDamaged {
+  return new DatabaseDamaged('The database is damaged. Stop the service and restore a backup.', { cause });
+}
 
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
@@ -84,7 +101,5 @@ function translate(error: unknown): unknown {
   if (code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY) {
     return new UniqueViolation(error.message, { cause: error });
   }
-  return UNAVAILABLE.has(code & PRIMARY_CODE)
-    ? new DatabaseUnavailable(error.message, { cause: error })
-    : error;
+  return UNAVAILABLE[code & PRIMARY_CODE]?.(error) ?? error;
 }

@@ -1,32 +1,36 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
 import {
   type Database,
+  DatabaseDamaged,
   DatabaseUnavailable,
-  DatabaseUnusable,
   type Observers,
+  type OutageObserver,
   type Queries,
   type Tables,
+  WritesRefused,
 } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
+import { Outage } from './outage.ts';
+import {
+  type Access,
+  type Connections,
+  lockFile,
+  makeFolder,
+  openConnections,
+} from './sqlite-connections.ts';
 import { NodeSqliteDialect, type PrepareStatement, statementCache, translated } from './sqlite-dialect.ts';
+import { examineSqlite } from './sqlite-examine.ts';
 import { WalFlush } from './wal-flush.ts';
 
 /** Whatever else comes as reading runs on the connection that refuses to write. */
 const READING = /^select /;
 
-/** `alone`: the one process that serves this file. `beside`: a command for a moment, whether or not one serves. */
-export type Access = 'alone' | 'beside';
-
-/** How long a statement holds the event loop up where another program holds the file; the group commit tries again. */
-const BUSY_MILLISECONDS = 20;
-
-/** Opens or makes the database and brings its tables up to date. */
-export async function openSqlite(path: string, observers?: Observers): Promise<SqliteDatabase> {
+/** Opens or makes the database and brings its tables up to date. One that it cannot use it leaves as it is. */
+export async function openSqlite(path: string, observers: Observers = {}): Promise<SqliteDatabase> {
+  await examineAlone(path);
   const database = new SqliteDatabase(path, observers);
   try {
     // One transaction for all of it: a crash leaves the database as it was.
@@ -35,6 +39,17 @@ export async function openSqlite(path: string, observers?: Observers): Promise<S
   } catch (error) {
     await database.close();
     throw error;
+  }
+}
+
+/** What a service wrote meanwhile would look like damage. */
+async function examineAlone(path: string): Promise<void> {
+  makeFolder(dirname(path));
+  const lock = lockFile(path);
+  try {
+    await examineSqlite(path);
+  } finally {
+    lock.close();
   }
 }
 
@@ -53,15 +68,23 @@ export class SqliteDatabase implements Database {
   readonly #commits: GroupCommit;
   readonly #log: WalFlush;
   readonly #checkpoints: Checkpoints;
-  readonly #onOutage: (cause: DatabaseUnavailable | null) => void;
+  readonly #outage: Outage;
+  readonly #onOutage: OutageObserver;
+  #trouble: DatabaseUnavailable | null = null;
 
   constructor(
     path: string,
     { onCommit = () => {}, onOutage = () => {} }: Observers = {},
     access: Access = 'alone',
   ) {
+    makeFolder(dirname(path));
     this.#onOutage = onOutage;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    this.#outage = new Outage(
+      () => this.#commits.run(() => this.#probe()),
+      () => this.#noteEnd(),
+    );
+    const isAlone = access === 'alone';
+    this.#log = new WalFlush(path, { isAlone, countFrames: () => this.#countFrames() });
     this.#connections = openConnections(path, access);
     const { writer, reader } = this.#connections;
     this.prepareWrite = statementCache(writer);
@@ -70,17 +93,16 @@ export class SqliteDatabase implements Database {
       writer.isTransaction || !READING.test(sql) ? prepareBeside(sql) : this.prepareWrite(sql);
     this.reader = new Kysely<Tables>({ dialect: new NodeSqliteDialect(this.prepareRead) });
     this.#writer = new Kysely<Tables>({ dialect: new NodeSqliteDialect(this.prepareWrite) });
-    this.#log = new WalFlush(path);
     this.#checkpoints = new Checkpoints({ path, finish: () => this.#finishCheckpoint() });
     this.#commits = new GroupCommit(
       {
         execute: (sql) => translated(() => this.prepareWrite(sql).run()),
         isInTransaction: () => writer.isTransaction,
-        flush: () => this.#log.flush(),
+        prepare: () => this.#prepare(),
+        flush: () => this.#flush(),
       },
       (transactions, seconds) => {
         this.#checkpoints.noteCommit();
-        onOutage(null);
         onCommit({ transactions, seconds, tx: this.#writer });
       },
     );
@@ -90,7 +112,7 @@ export class SqliteDatabase implements Database {
     try {
       return await this.#commits.run(() => work(this.#writer));
     } catch (error) {
-      if (error instanceof DatabaseUnavailable) this.#onOutage(error);
+      this.report(error);
       throw error;
     }
   }
@@ -105,77 +127,75 @@ export class SqliteDatabase implements Database {
 
   async ping(): Promise<void> {
     translated(() => this.prepareRead('select 1 from service_metadata').get());
+    if (this.#trouble === null) return;
+    const { message } = this.#trouble;
+    throw new WritesRefused(`Nothing can be written. ${message}`, { cause: this.#trouble });
+  }
+
+  get isWritable(): boolean {
+    return this.#trouble === null;
+  }
+
+  report(error: unknown): void {
+    if (!(error instanceof DatabaseUnavailable) || this.#trouble instanceof DatabaseDamaged) return;
+    const isNews = this.#trouble === null || error instanceof DatabaseDamaged;
+    this.#trouble = error;
+    this.#outage.begin();
+    if (isNews) this.#onOutage(error);
   }
 
   async close(): Promise<void> {
+    this.#outage.close();
     await this.#commits.idle();
     await this.#checkpoints.close();
     this.#log.close();
     const { lock, writer, reader } = this.#connections;
-    for (const connection of [reader, writer, lock]) if (connection?.isOpen) connection.close();
+    // The last one to close carries the log into the database, which only a log that is on the disk may be.
+    const closing = this.#log.isSuspect ? [lock] : [reader, writer, lock];
+    for (const connection of closing) if (connection?.isOpen) connection.close();
+  }
+
+  /** Nothing is added to a file that contradicts itself, nor to a log that may have a hole. */
+  async #prepare(): Promise<void> {
+    if (this.#trouble instanceof DatabaseDamaged) throw this.#trouble;
+    await this.#log.trust();
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      await this.#log.flush();
+    } catch (error) {
+      // A checkpoint would trust the log as well.
+      await this.#checkpoints.close();
+      throw error;
+    }
+  }
+
+  /** Changes nothing, and yet writes a page to the log. */
+  async #probe(): Promise<void> {
+    translated(() => this.prepareWrite('pragma user_version = 0').run());
+  }
+
+  #noteEnd(): void {
+    if (this.#trouble === null || this.#trouble instanceof DatabaseDamaged) return;
+    this.#trouble = null;
+    this.#onOutage(null);
+  }
+
+  #countFrames(): number {
+    const { log } = translated(() => this.prepareRead('pragma wal_checkpoint(noop)').get()) as {
+      log: number;
+    };
+    return Math.max(0, log);
   }
 
   #finishCheckpoint(): void {
-    if (!this.#connections.writer.isTransaction) this.prepareWrite('pragma wal_checkpoint(passive)').get();
-  }
-}
-
-interface Connections {
-  lock: DatabaseSync | null;
-  writer: DatabaseSync;
-  reader: DatabaseSync;
-}
-
-function openConnections(path: string, access: Access): Connections {
-  const lock = access === 'alone' ? lockFile(path) : null;
-  try {
-    const writer = openConnection(path);
-    const reader = openConnection(path);
-    reader.exec('pragma query_only = on');
-    return { lock, writer, reader };
-  } catch (error) {
-    lock?.close();
-    throw error;
-  }
-}
-
-export function openConnection(path: string): DatabaseSync {
-  try {
-    const connection = new DatabaseSync(path, { timeout: BUSY_MILLISECONDS });
-    // NORMAL: the database is whole after any crash, and the group commit flushes the log before it answers anybody.
-    // 32,000 pages: checkpoints are the matter of a thread, and only without it of a commit.
-    connection.exec(
-      'pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on; pragma temp_store = memory; pragma wal_autocheckpoint = 32000',
-    );
-    // SQLite's own knows no letters but ASCII; PostgreSQL's knows them all.
-    connection.function('lower', { deterministic: true }, (text) =>
-      text === null ? null : String(text).toLowerCase(),
-    );
-    return connection;
-  } catch (cause) {
-    throw new DatabaseUnusable(
-      `The database file ${path} cannot be opened. See that it is a SQLite database that this user may write.`,
-      { cause },
-    );
-  }
-}
-
-/**
- * SQLite's own lock on a file beside the database, held while the process lives: the operating system lets go of it
- * when the process ends, however it ends. A lock file with a process id in it would outlive a crash.
- */
-export function lockFile(path: string): DatabaseSync {
-  try {
-    const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
-    lock.exec('begin exclusive');
-    return lock;
-  } catch (cause) {
-    const isHeld = cause instanceof Error && 'errcode' in cause && cause.errcode === 5;
-    throw new DatabaseUnusable(
-      isHeld
-        ? `Another process uses the database file ${path}. Stop it first: one process writes a SQLite file.`
-        : `The lock file ${path}.lock cannot be opened. See that this user may write in its folder.`,
-      { cause },
-    );
+    if (this.#connections.writer.isTransaction || this.#log.isSuspect) return;
+    try {
+      translated(() => this.prepareWrite('pragma wal_checkpoint(passive)').get());
+    } catch (error) {
+      // On a full disk, for one: the log goes on where it is, and a later one does the same.
+      if (error instanceof DatabaseDamaged) this.report(error);
+    }
   }
 }

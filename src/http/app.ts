@@ -39,6 +39,7 @@ import type { Goodbye } from './goodbye.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
 import { collectOpenapi, serveOpenapi } from './openapi.ts';
+import { serializerCompiler } from './serialization.ts';
 import { validatorCompiler } from './validation.ts';
 import { limitWork } from './work-limit.ts';
 
@@ -102,6 +103,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler(errorHandler);
   app.setNotFoundHandler({ preValidation: refuseUnknownPath }, refuseUnknownPath);
   readJsonBodies(app);
@@ -112,6 +114,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     reply.headers(hardeningHeaders(request));
     refuseAmbiguity(request);
   });
+  app.addHook('onError', async (_request, _reply, error) => deps.database.report(error));
   limitWork(app);
   limitConnections(app.server, deps);
   observe(app, deps.metrics);

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
-import type { Database } from '../db/database.ts';
+import { type Database, WritesRefused } from '../db/database.ts';
 import { temporarilyUnavailable } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { errorResponses } from '../schema.ts';
@@ -31,13 +31,13 @@ export const healthRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, { datab
           tags,
           security,
           summary: 'Whether requests can be served',
-          description: '503 while the database does not answer.',
+          description: '503 while the database does not answer, or takes no writes.',
           response: { 200: Health, ...errorResponses() },
         },
       },
       async () => {
         await database.ping().catch((cause: unknown) => {
-          throw temporarilyUnavailable(cause);
+          throw temporarilyUnavailable(cause, cause instanceof WritesRefused ? cause.message : undefined);
         });
         return { status: 'ok' as const, version, database: 'ok' as const };
       },

@@ -1,15 +1,27 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import formats from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import { onFirstUse } from './on-first-use.ts';
 
 const addFormats = formats as unknown as typeof formats.default;
 
-/** Bodies are taken as they are: "5" is not 5. A query is text, so there "5" is. */
-const body = addFormats(new Ajv({ allErrors: false, useDefaults: false, coerceTypes: false, strict: false }));
-const query = addFormats(new Ajv({ allErrors: false, useDefaults: false, coerceTypes: true, strict: false }));
+// A test checks all schemas, in the OpenAPI document that has them; doing it here costs more than compiling them.
+const options = { allErrors: false, useDefaults: false, strict: false, validateSchema: false };
 
-export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? body : query).compile(schema) as ReturnType<FastifySchemaCompiler<object>>;
+/** Bodies are taken as they are: "5" is not 5. A query is text, so there "5" is. */
+const body = addFormats(new Ajv({ ...options, coerceTypes: false }));
+const query = addFormats(new Ajv({ ...options, coerceTypes: true }));
+
+const bodyValidator = onFirstUse((schema) => body.compile(schema));
+const queryValidator = onFirstUse((schema) => query.compile(schema));
+
+export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
+  const validator = httpPart === 'body' ? bodyValidator(schema) : queryValidator(schema);
+  return (data: unknown) => {
+    const validate = validator();
+    return validate(data) || { error: (validate.errors ?? []) as FastifySchemaValidationError[] };
+  };
+};
 
 /** One sentence for the first problem, with the name of the field in front. */
 export function describeValidation(problems: readonly FastifySchemaValidationError[]): string {

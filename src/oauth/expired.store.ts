@@ -16,6 +16,11 @@ export async function deleteExpiredRevocations(tx: Queries, before: number, limi
   return affected(await tx.deleteFrom('revoked_tokens').where('id', 'in', expired).executeTakeFirst());
 }
 
+export async function hasExpiredRevocation(db: Queries, before: number): Promise<boolean> {
+  const expired = db.selectFrom('revoked_tokens').select('id').where('expires_at', '<=', before).limit(1);
+  return (await expired.executeTakeFirst()) !== undefined;
+}
+
 /** Refresh tokens that ended with their secret. */
 export async function deleteOrphanedRefreshTokens(
   tx: Queries,

@@ -38,7 +38,7 @@ export async function inspectAccessToken(deps: OAuthDeps, token: string): Promis
     agent,
     tokenId: claims.jti,
   });
-  if (claims.exp * 1000 <= now) return inactive('expired');
+  if (claims.exp * 1000 <= now || deps.expiryFloor.hasEnded(claims)) return inactive('expired');
   if (isRevoked) return inactive('revoked');
   if (agent === null || !isUsable(agent, now)) return inactive('agent_inactive');
   if (agent.tokenEpoch !== id.epoch) return inactive('revoked');

@@ -11,6 +11,7 @@ import {
   type TokenId,
   type VerifyAccessToken,
 } from './access-token.ts';
+import type { ExpiryFloor } from './expiry-floor.ts';
 import type { TakeTurn } from './grant-turns.ts';
 import type { Client, Tokens } from './tokens.store.ts';
 
@@ -18,6 +19,7 @@ export interface OAuthDeps {
   tokens: Tokens;
   keyRing: KeyRing;
   verifyAccessToken: VerifyAccessToken;
+  expiryFloor: ExpiryFloor;
   outbox: Outbox;
   clock: Clock;
   ids: Ids;
@@ -44,6 +46,7 @@ export function newClaims(
   client: Client,
   token: { id: TokenId; scopes: readonly string[] },
 ): AccessTokenClaims | null {
+  deps.expiryFloor.notice();
   const now = deps.clock.now();
   const lifetime = tokenLifetimeSeconds(deps, client, now);
   if (lifetime < 1) return null;

@@ -6,23 +6,31 @@ import {
   deleteExpiredRefreshTokens,
   deleteExpiredRevocations,
   deleteOrphanedRefreshTokens,
+  hasExpiredRevocation,
 } from './expired.store.ts';
+import type { ExpiryFloor } from './expiry-floor.ts';
 
 /** For so long a token that has ended is still told from one that never was. */
 const KEPT_MILLISECONDS = 86_400_000;
 
+interface Deps {
+  database: Database;
+  clock: Clock;
+  expiryFloor: ExpiryFloor;
+}
+
 type Step = (tx: Queries, before: number, limit: number) => Promise<number>;
 
 /** In this order: an ended secret goes only after its refresh tokens. */
-const steps: readonly Step[] = [
-  deleteExpiredRefreshTokens,
-  deleteOrphanedRefreshTokens,
-  deleteEndedSecrets,
-  deleteExpiredRevocations,
-];
+const steps: readonly Step[] = [deleteExpiredRefreshTokens, deleteOrphanedRefreshTokens, deleteEndedSecrets];
 
 /** Deletes what nobody can use any more, a small transaction at a time. */
-export async function prune(deps: { database: Database; clock: Clock }): Promise<void> {
-  const before = deps.clock.now() - KEPT_MILLISECONDS;
-  for (const step of steps) await inSteps(deps.database, (tx, limit) => step(tx, before, limit));
+export async function prune({ database, clock, expiryFloor }: Deps): Promise<void> {
+  const before = clock.now() - KEPT_MILLISECONDS;
+  for (const step of steps) await inSteps(database, (tx, limit) => step(tx, before, limit));
+  // As far as an earlier pass has raised it: what it raises now, other processes learn before the next pass.
+  await expiryFloor.share();
+  const floor = Math.min(before, expiryFloor.endedBefore);
+  await inSteps(database, (tx, limit) => deleteExpiredRevocations(tx, floor, limit));
+  if (await hasExpiredRevocation(database.reader, before)) await expiryFloor.raise(before);
 }

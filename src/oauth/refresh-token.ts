@@ -91,6 +91,9 @@ async function refresh(
   return toTokenResponse(claims, accessToken, formatRefreshToken(outcome.refreshTokenId, secret));
 }
 
-/** When the last token of the grant has surely expired: its refresh tokens, or an access token issued just now. */
+/**
+ * When the last token of the grant has surely expired: its refresh tokens, or an access token issued just now; with as much
+ * again, since the clock may have been ahead when that was issued.
+ */
 const lastExpiryOf = ({ clock }: Pick<OAuthDeps, 'clock'>, stored: StoredRefreshToken): number =>
-  Math.max(stored.expiresAt, clock.now() + LONGEST_TOKEN_SECONDS * 1000);
+  Math.max(stored.expiresAt, clock.now() + 2 * LONGEST_TOKEN_SECONDS * 1000);

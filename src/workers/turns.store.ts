@@ -16,7 +16,10 @@ export async function takeTurn(
       conflict
         .column('name')
         .doUpdateSet({ value: String(turn.until) })
-        .where(sql<boolean>`cast(service_metadata.value as bigint) <= ${turn.now}`),
+        // Beyond its own end no turn lasts: a clock that was ahead has written what is.
+        .where(
+          sql<boolean>`cast(service_metadata.value as bigint) not between ${turn.now + 1} and ${turn.until}`,
+        ),
     )
     .returning('name')
     .execute();

@@ -45,7 +45,7 @@ const AGENT_PATHS = [
 let service: TestService;
 let accessToken: string;
 before(async () => {
-  service = await startService();
+  service = await startService({ hasRealHash: true });
   const agent = await service.createAgent({ scopes: ['read', 'write', 'admin'] });
   accessToken = (await service.tokens(agent)).accessToken;
 });

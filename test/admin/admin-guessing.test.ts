@@ -6,7 +6,7 @@ const GUESSES = 200;
 
 let service: TestService;
 before(async () => {
-  service = await startService();
+  service = await startService({ hasRealHash: true });
 });
 after(() => service.stop());
 

@@ -10,6 +10,7 @@ let service: TestService;
 before(async () => {
   service = await startService({
     env: { SIGNET_ADMIN_EMAIL: email, SIGNET_ADMIN_PASSWORD: password },
+    hasRealHash: true,
   });
 });
 after(() => service.stop());
@@ -32,6 +33,20 @@ for (const [what, wrong] of [
     assertError(await list({ email, password: wrong }), 401, 'unauthorized');
   });
 }
+
+test('passwords are stored as argon2id of 19 MiB and two passes, those of the first administrator and of others', async () => {
+  const json = { email: 'other@signet.test', password: 'correct-horse-battery', role: 'viewer' };
+  const { status } = await service.call('POST', '/api/administrators', {
+    admin: { email, password },
+    json,
+  });
+  assert.equal(status, 201);
+  const rows = await service.query('select password_hash from administrators');
+  assert.equal(rows.length, 2);
+  for (const row of rows) {
+    assert.match(String(row['password_hash']), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+  }
+});
 
 test('the password in Latin-1 is refused, not mistaken', async () => {
   const bytes = Buffer.from(`${email}:pässwörd`, 'latin1').toString('base64');

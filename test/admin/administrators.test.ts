@@ -9,7 +9,7 @@ const PATH = '/api/administrators';
 let service: TestService;
 let first: string;
 before(async () => {
-  service = await startService();
+  service = await startService({ hasRealHash: true });
   first = (await asFirst('GET', `${PATH}/me`)).body.administrator.id;
 });
 after(() => service.stop());

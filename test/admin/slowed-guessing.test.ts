@@ -10,7 +10,7 @@ let service: TestService | null = null;
 const running = (): TestService => service as TestService;
 beforeEach(async () => {
   // One for all tests; each begins when what the one before did is long forgotten.
-  service ??= await startService();
+  service ??= await startService({ hasRealHash: true });
   service.clock.advance({ hours: 1 });
 });
 after(() => service?.stop());

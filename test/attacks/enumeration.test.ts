@@ -8,7 +8,7 @@ import { leaksTime } from './timing.ts';
 let service: TestService;
 let agent: TestAgent;
 before(async () => {
-  service = await startService();
+  service = await startService({ hasRealHash: true });
   agent = await service.createAgent();
 });
 after(() => service.stop());

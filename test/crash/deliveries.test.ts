@@ -11,6 +11,8 @@ const CALLERS = 6;
 /** So many acknowledged changes before a kill amid sending, so many answers before a kill behind the last of them. */
 const CHANGES = 40;
 const ANSWERS = 30;
+/** What a kill cut short comes again when its lease has ended, after many seconds. */
+const POLL_MILLISECONDS = 250;
 const MOMENTS = ['while sending', 'after the 2xx', 'while sending'] as const;
 
 /** What the receivers saw, and in which life of the process. */
@@ -126,10 +128,11 @@ async function deliveriesOf({ url }: Child, { id }: Target): Promise<Delivery[]>
 const isFinal = ({ status }: Delivery): boolean => status !== 'pending' && status !== 'retrying';
 
 async function settledDeliveries(child: Child, target: Target): Promise<Delivery[]> {
-  return until(async () => {
+  const ended = async () => {
     const deliveries = await deliveriesOf(child, target);
     return deliveries.every(isFinal) ? deliveries : null;
-  }, 'deliveries to end');
+  };
+  return until(ended, 'deliveries to end', POLL_MILLISECONDS);
 }
 
 const requestsOf = ({ requests }: Target, { id }: Delivery): Request[] =>

@@ -72,7 +72,7 @@ onPostgres(
     test('connections that are cut while they wait in the pool are replaced without anybody noticing', async () => {
       const { database, place } = opened();
       await Promise.all(Array.from({ length: 10 }, () => database.ping()));
-      await place.query(`select count(pg_terminate_backend(pid)) as gone from pg_stat_activity
+      await place.query(`select count(pg_terminate_backend(pid, 5000)) as gone from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`);
       await database.transaction((tx) => write(tx, ids.newSortable()));
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { DatabaseUnavailable } from '../../src/db/database.ts';
 import { type CommitConnection, GroupCommit } from '../../src/db/group-commit.ts';
@@ -19,6 +20,7 @@ function slowDisk() {
       if (/^(begin|commit|rollback$)/.test(sql)) isInTransaction = sql.startsWith('begin');
     },
     isInTransaction: () => isInTransaction,
+    prepare: async () => {},
     flush() {
       const flush = Promise.withResolvers<void>();
       flushes.push(flush);
@@ -63,11 +65,68 @@ test('a flush that fails fails everybody in its group, and nobody else', async (
   assert.equal(await later, 3);
 });
 
-test('a log that could not be flushed once is never trusted again', async () => {
-  const path = join(folder, 'lost.db');
-  const log = new WalFlush(path);
+/** A log of several transactions, and a disk that refuses so many flushes. */
+function refusedLog(name: string, { refusals = 1, isAlone = false } = {}) {
+  const path = join(folder, name);
+  const connection = new DatabaseSync(path);
+  connection.exec('pragma journal_mode = wal; create table numbers (number integer)');
+  for (let number = 0; number < 300; number += 1) connection.exec(`insert into numbers values (${number})`);
+  let left = refusals;
+  const log = new WalFlush(path, {
+    isAlone,
+    retryMilliseconds: 0,
+    countFrames: () => Number(connection.prepare('pragma wal_checkpoint(noop)').get()?.['log']),
+    async flushFile() {
+      if (left === 0) return;
+      left -= 1;
+      throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    },
+  });
+  const close = () => {
+    log.close();
+    connection.close();
+  };
+  return { path, walPath: `${path}-wal`, log, close };
+}
+
+test('after a flush that failed the log is trusted again once all of it was checked, written again and flushed', async () => {
+  const { walPath, log, close } = refusedLog('again.db', { refusals: 2 });
+  const written = readFileSync(walPath);
   await assert.rejects(log.flush(), DatabaseUnavailable);
-  writeFileSync(`${path}-wal`, 'it is back');
+  await assert.rejects(log.trust(), DatabaseUnavailable);
+  assert.equal(log.isSuspect, true);
+  await log.trust();
+  assert.equal(log.isSuspect, false);
+  assert.ok(readFileSync(walPath).equals(written));
+  await log.flush();
+  close();
+});
+
+test('a log whose refused bytes are gone from memory is never trusted again, nor written', async () => {
+  const { walPath, log, close } = refusedLog('lost.db');
   await assert.rejects(log.flush(), DatabaseUnavailable);
-  log.close();
+  const file = openSync(walPath, 'r+');
+  writeSync(file, Buffer.alloc(4096), 0, 4096, statSync(walPath).size - 4096);
+  closeSync(file);
+  for (let again = 0; again < 2; again += 1) await assert.rejects(log.trust(), /Restart the service/);
+  assert.equal(log.isSuspect, true);
+  close();
+});
+
+test('a log that another process left is written again before anything is added to it', async () => {
+  const { path, log, close } = refusedLog('left.db');
+  assert.equal(log.isSuspect, false);
+  let flushes = 0;
+  const next = new WalFlush(path, {
+    isAlone: true,
+    countFrames: () => 300,
+    flushFile: async () => {
+      flushes += 1;
+    },
+  });
+  assert.equal(next.isSuspect, true);
+  await next.trust();
+  assert.deepEqual([next.isSuspect, flushes], [false, 1]);
+  next.close();
+  close();
 });

@@ -12,6 +12,7 @@ let folder: string;
 let page: Page;
 const complaints: string[] = [];
 const hosts = new Set<string>();
+const { TMPDIR: temporary } = process.env;
 
 before(async () => {
   service = await startService();
@@ -40,6 +41,8 @@ before(async () => {
 after(async () => {
   await browser.close();
   await service.stop();
+  if (temporary === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = temporary;
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -27,14 +27,15 @@ export async function insertBacklog(query: TestDatabase['query'], rows: BacklogR
     from numbers`);
 }
 
-/** How many of a webhook's waiting deliveries a claim has taken at least once. */
-export async function countClaimed(
+/** Of a webhook's waiting deliveries, and how many of them are under their first attempt. */
+export async function countUnderWay(
   query: TestDatabase['query'],
   webhookId: string,
-): Promise<{ claimed: number; waiting: number }> {
+): Promise<{ underWay: number; waiting: number }> {
   const [row] = await query(
-    `select count(*) as waiting, count(*) filter (where attempts > 0) as claimed from deliveries
+    `select count(*) as waiting, count(*) filter (where status = 'pending' and attempts > 0) as under_way
+     from deliveries
      where webhook_id = '${webhookId}' and status in ('pending', 'retrying')`,
   );
-  return { claimed: Number(row?.['claimed']), waiting: Number(row?.['waiting']) };
+  return { underWay: Number(row?.['under_way']), waiting: Number(row?.['waiting']) };
 }

@@ -87,17 +87,18 @@ export async function afterAttempts(service: Caller, hook: Hook, count: number):
 const GIVE_UP_MILLISECONDS = 20_000;
 const POLL_MILLISECONDS = 10;
 
-/** Asks until there is an answer. */
+/** Asks until there is an answer; less often where that takes seconds. */
 export async function until<T>(
   ask: () => Promise<T | null | false> | T | null | false,
   what: string,
+  pollMilliseconds = POLL_MILLISECONDS,
 ): Promise<T> {
   const deadline = performance.now() + GIVE_UP_MILLISECONDS;
   for (;;) {
     const found = await ask();
     if (found !== null && found !== false) return found;
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    await new Promise((resolve) => setTimeout(resolve, pollMilliseconds));
   }
 }
 

@@ -1,8 +1,8 @@
 const BETWEEN_PROBES_MILLISECONDS = 250;
 
 /**
- * While the server cannot be reached, or takes requests and says nothing, nobody else is made to find that out by
- * waiting: all are refused at once, until a probe gets an answer.
+ * Begins when a database turns out to be away, or not to be written, and lasts until a probe succeeds: it ends by itself,
+ * also where readiness keeps all requests away meanwhile.
  */
 export class Outage {
   readonly #probe: () => Promise<unknown>;
