@@ -23,6 +23,7 @@ export function isConnectionLost(error: unknown): boolean {
   const original = originalOf(error);
   const code = codeOf(original);
   if (code.startsWith('08') || SHUTDOWNS.has(code) || BROKEN_SOCKETS.has(code)) return true;
+  if (isStalePlan(original)) return true;
   return original instanceof Error && LOST.test(original.message);
 }
 
@@ -37,7 +38,19 @@ export const isUnreachable = (error: unknown): boolean =>
   UNREACHABLE.has(codeOf(error)) || isConnectionLost(error) || isSilence(error);
 
 /** The connection is of no use any more, also where it stands: after a failover it may lead to a replica. */
-export const isUseless = (error: unknown): boolean => isConnectionLost(error) || codeOf(error) === READ_ONLY;
+export const isUseless = (error: unknown): boolean => isConnectionLost(error) || isOfReplica(error);
+
+const isOfReplica = (error: unknown): boolean =>
+  codeOf(error) === READ_ONLY || isUnsupported(error, OF_REPLICA);
+
+/** A table has another form than when the statement got its name, as after a migration: a new connection knows it. */
+const isStalePlan = (error: unknown): boolean => isUnsupported(error, STALE_PLAN);
+
+/** A code that says too little: the server has words, and the name of the routine that says them. */
+function isUnsupported(error: unknown, sign: RegExp): boolean {
+  if (!(error instanceof Error) || codeOf(error) !== FEATURE_NOT_SUPPORTED) return false;
+  return sign.test(`${error.message} ${'routine' in error ? error.routine : ''}`);
+}
 
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -52,6 +65,10 @@ const CONFLICTS = new Set(['40001', '40P01']);
 /** admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout. */
 const SHUTDOWNS = new Set(['57P01', '57P02', '57P03', '57P05', '25P03']);
 const READ_ONLY = '25006';
+const FEATURE_NOT_SUPPORTED = '0A000';
+/** What a replica says to a serializable transaction. */
+const OF_REPLICA = /hot standby/i;
+const STALE_PLAN = /RevalidateCachedQuery|cached plan/;
 /** query_canceled (statement_timeout) and lock_not_available. */
 const TRANSIENT = new Set([READ_ONLY, '57014', '55P03']);
 /** Out of disk, memory or connections. */
@@ -70,6 +87,12 @@ const NO_CONNECTION =
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (code.startsWith(INSUFFICIENT_RESOURCES) || TRANSIENT.has(code) || CONFLICTS.has(code)) return true;
+  if (
+    code.startsWith(INSUFFICIENT_RESOURCES) ||
+    isOfReplica(error) ||
+    TRANSIENT.has(code) ||
+    CONFLICTS.has(code)
+  )
+    return true;
   return UNREACHABLE.has(code) || isConnectionLost(error) || NO_CONNECTION.test(error.message);
 }

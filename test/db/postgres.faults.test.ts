@@ -39,6 +39,21 @@ onPostgres(
       assert.equal(await read(opened().database.reader, name), '2');
     });
 
+    test('a table that changes under statements that have names costs the callers nothing', async () => {
+      const readAll = () =>
+        Promise.all(
+          Array.from({ length: 4 }, () =>
+            opened().database.reader.selectFrom('service_metadata').selectAll().execute(),
+          ),
+        );
+      await readAll();
+      await opened().place.query('alter table service_metadata add column note text');
+      for (const rows of await readAll()) assert.ok('note' in (rows[0] ?? {}));
+      await opened().place.query('alter table service_metadata drop column note');
+      await opened().database.transaction((tx) => write(tx, ids.newSortable()));
+      for (const rows of await readAll()) assert.ok(!('note' in (rows[0] ?? {})));
+    });
+
     test('a connection that is cut every time ends as DatabaseUnavailable, and nothing is written', async () => {
       const name = ids.newSortable();
       let runs = 0;

@@ -1,8 +1,8 @@
 import { describe, test } from 'node:test';
 import { TestClock } from '../clock.ts';
 import { databaseKinds } from '../databases.ts';
-import { startService } from '../harness.ts';
-import { assertNothingLost, progress, refusals, startLoad } from './load.ts';
+import { send, startService } from '../harness.ts';
+import { assertNothingLost, progress, refusals, startLoad, until } from './load.ts';
 import { startReplicas } from './replicas.ts';
 import { startWire } from './wire.ts';
 
@@ -27,6 +27,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
       await refusals(load);
       // Too early, which is what names and balancers do: it answers, and takes no writes yet.
       way.port = replica.port;
+      await until('an answer', async () => (await send(service.url, 'GET', '/readyz')).status === 200);
       await refusals(load);
       await promote();
       const promoted = performance.now();
