@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
-import { temporaryFolder } from '../databases.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const folder = temporaryFolder();
+const folder = mkdtempSync(join(tmpdir(), 'signet-test-'));
 const programs = join(folder, 'node_modules', '.bin');
 mkdirSync(programs, { recursive: true });
 cpSync(join(root, 'bin'), join(folder, 'bin'), { recursive: true });
