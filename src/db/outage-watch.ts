@@ -38,7 +38,7 @@ export class OutageWatch {
 
   #end(): void {
     if (this.#since === null) return;
-    const seconds = Number(secondsSince(this.#since).toFixed(1));
+    const seconds = Number(secondsSince(this.#since).toFixed(3));
     this.#since = null;
     this.#log.warn({ seconds }, 'the database is back');
   }
