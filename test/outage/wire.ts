@@ -61,7 +61,7 @@ export async function startWire(target: { host: string; port: number }): Promise
       if (next !== 'stalled') open();
     },
     cut() {
-      for (const socket of sockets) socket.resetAndDestroy();
+      for (const socket of sockets) reset(socket);
     },
     async close() {
       wire.set('open');
@@ -71,4 +71,10 @@ export async function startWire(target: { host: string; port: number }): Promise
     },
   };
   return wire;
+}
+
+/** A reset amid the end of a connection fails, and Node would wait for it for ever when the process is to end. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
