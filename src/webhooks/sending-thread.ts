@@ -50,6 +50,8 @@ export class SendingThread implements Sender {
     const thread = new Worker(new URL('./sender.thread.ts', import.meta.url), {
       workerData: this.#options,
       execArgv: [],
+      // What 64 exchanges hold is far below this; left alone, the engine takes more because it may.
+      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 },
     });
     let failure = new Error('The thread that sends has ended.');
     thread.on('message', (answers: Answer[]) => this.#take(answers));
