@@ -18,6 +18,10 @@ test('Basic credentials are read as they were written, colons in the password in
   );
 });
 
+test('the replacement character is a character like others where somebody wrote it', () => {
+  assert.deepEqual(parseBasicCredentials(basic('', '\ufffd')), { userId: '', password: '\ufffd' });
+});
+
 test('Basic credentials of a client are form-decoded after they are taken apart', () => {
   const formEncode = (value: string) => new URLSearchParams([['', value]]).toString().slice(1);
   fc.assert(
