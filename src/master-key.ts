@@ -1,16 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, DatabaseUnusable, type Queries } from './db/database.ts';
+import { flushFolder } from './db/flush-folder.ts';
 import { MASTER_KEY_BYTES, type MasterKey, seal, toMasterKey, unseal } from './encryption.ts';
 
 const CHECK = 'master_key_check';
@@ -125,10 +117,4 @@ function makeKeyFile(path: string): MasterKey {
     );
   }
   return key as unknown as MasterKey;
-}
-
-function flushFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

@@ -18,8 +18,8 @@ export interface Metrics {
   observeCommit(transactions: number, seconds: number): void;
   /** `outcome` is the state that the attempt left its delivery in. */
   observeAttempt(outcome: string, seconds: number): void;
-  /** Whether the database takes writes, asked when the metrics are read. */
-  watchDatabase(isWritable: () => boolean): void;
+  /** Whether the database is there and takes writes, asked when the metrics are read. */
+  watchDatabase(isUp: () => boolean): void;
   /** What waits to be sent, asked when the metrics are read. */
   watchDeliveries(read: () => { waiting: number; oldestDueSeconds: number }): void;
 }
@@ -102,7 +102,7 @@ export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Met
     text: async () =>
       (collect === undefined ? registry : AggregatorRegistry.aggregate([...(await collect())])).metrics(),
     observeAttempt: (outcome, seconds) => attempts.observe({ outcome }, seconds),
-    watchDatabase(isWritable) {
+    watchDatabase(isUp) {
       new Gauge({
         name: 'signet_database_up',
         help: 'Whether the database takes writes: 0 from the first that it refused to the next that it took.',
@@ -110,7 +110,7 @@ export function createMetrics(collect?: () => Promise<readonly Snapshot[]>): Met
         // One process that is cut off is an alarm, whatever the others say.
         aggregator: 'min',
         collect() {
-          this.set(isWritable() ? 1 : 0);
+          this.set(isUp() ? 1 : 0);
         },
       });
     },

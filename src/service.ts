@@ -120,7 +120,7 @@ export async function createService(config: Config, outside: Outside = {}): Prom
     afterCommit = ({ tx }) => {
       if (outbox.takeNews(tx)) deliver.wake();
     };
-    metrics.watchDatabase(() => database.isWritable);
+    metrics.watchDatabase(() => !outages.isOn);
     metrics.watchDeliveries(() => ({
       waiting: backlogs.waiting,
       oldestDueSeconds: backlogs.oldestDueSeconds(clock.now()),

@@ -184,8 +184,6 @@ export interface Database {
   readCommitted<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /** Rejects where the database does not answer, or takes no writes. */
   ping(): Promise<void>;
-  /** Whether the last write found it so. */
-  readonly isWritable: boolean;
   /** Told of every error that a request has met: damage that a read finds is shown by `ping` from then on. */
   report(error: unknown): void;
   close(): Promise<void>;
@@ -215,11 +213,6 @@ export interface Observers {
 
 /** The database is away, full or cannot be written: the same request may succeed later. */
 export class DatabaseUnavailable extends Error {}
-
-/** It, or what was made of it for callers. */
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof DatabaseUnavailable ||
-  (error instanceof Error && error.cause instanceof DatabaseUnavailable);
 
 /** Another program writes at this moment. */
 export class DatabaseBusy extends DatabaseUnavailable {}

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { secondsSince } from '../clock.ts';
 import { toLogEntry } from '../errors.ts';
-import { DatabaseDamaged, type DatabaseUnavailable, isUnavailable } from './database.ts';
+import { DatabaseDamaged, DatabaseUnavailable } from './database.ts';
 
 /** Tells of an outage once at each end. What it makes of requests and workers meanwhile needs no line of its own. */
 export class OutageWatch {
@@ -16,9 +16,9 @@ export class OutageWatch {
     return this.#since !== null;
   }
 
-  /** Whether this failure is one of those that its beginning has told of. */
-  explains(error: unknown): boolean {
-    return this.isOn && isUnavailable(error);
+  /** How loud a failure is: of those that follow from an outage its beginning has told. */
+  levelOf(error: unknown): 'debug' | 'error' {
+    return this.isOn && isUnavailable(error) ? 'debug' : 'error';
   }
 
   note(cause: DatabaseUnavailable | null): void {
@@ -43,3 +43,8 @@ export class OutageWatch {
     this.#log.warn({ seconds }, 'the database is back');
   }
 }
+
+/** It, or what was made of it for callers. */
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof DatabaseUnavailable ||
+  (error instanceof Error && error.cause instanceof DatabaseUnavailable);

@@ -111,12 +111,8 @@ export class PostgresPool {
     this.#pool = openPool(this.#config);
   }
 
-  /** While it is on nobody else is made to find that out by waiting: all are refused at once. */
-  get isAway(): boolean {
-    return this.#outage.isOn;
-  }
-
   async take(): Promise<PostgresConnection> {
+    // Nobody else is made to find that out by waiting.
     if (this.#outage.isOn) throw new NoConnection('The database server does not answer.');
     try {
       const client = await this.#pool.connect();

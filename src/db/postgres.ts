@@ -75,10 +75,6 @@ export class PostgresDatabase implements Database {
     );
   }
 
-  get isWritable(): boolean {
-    return !this.#pool.isAway;
-  }
-
   report(): void {}
 
   async ping(): Promise<void> {

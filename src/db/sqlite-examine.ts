@@ -106,10 +106,10 @@ function endsOf(connection: DatabaseSync, table: string): string[] {
 
 /** Tables of something else would be mixed with ours. */
 async function refuseStrangers(db: Queries, path: string): Promise<void> {
-  const pending = await pendingMigrations(db);
+  if ((await pendingMigrations(db)).length === 0) return;
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
   const isOurs = tables.length === 0 || tables.some(({ name }) => name === 'schema_migrations');
-  if (pending.length === 0 || isOurs) return;
+  if (isOurs) return;
   throw new DatabaseUnusable(
     `The database file ${path} belongs to another program. Set SIGNET_DATABASE_URL to a file of Signet's own.`,
   );

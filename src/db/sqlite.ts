@@ -132,10 +132,6 @@ export class SqliteDatabase implements Database {
     throw new WritesRefused(`Nothing can be written. ${message}`, { cause: this.#trouble });
   }
 
-  get isWritable(): boolean {
-    return this.#trouble === null;
-  }
-
   report(error: unknown): void {
     if (!(error instanceof DatabaseUnavailable) || this.#trouble instanceof DatabaseDamaged) return;
     const isNews = this.#trouble === null || error instanceof DatabaseDamaged;

@@ -1,7 +1,8 @@
-import { closeSync, fdatasync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { DatabaseUnavailable } from './database.ts';
+import { flushFolder } from './flush-folder.ts';
 import { rewriteLog } from './wal-rewrite.ts';
 
 interface Options {
@@ -93,12 +94,9 @@ export class WalFlush {
   }
 }
 
-/** It is there from the first commit on. The name of a new file is as durable as its folder. */
+/** It is there from the first commit on. */
 function openLog(path: string): number {
   const file = openSync(path, 'r+');
-  if (process.platform === 'win32') return file;
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
+  flushFolder(dirname(path));
   return file;
 }

@@ -26,7 +26,7 @@ export function errorHandler(
 ): FastifyReply {
   const known = toServiceError(error, request);
   if (known.status >= 500) {
-    const level = request.server.outages.explains(known) ? 'debug' : 'error';
+    const level = request.server.outages.levelOf(known);
     request.log[level]({ cause: toLogEntry(known.cause ?? known) }, 'request failed');
   }
   return reply

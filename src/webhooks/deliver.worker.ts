@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Database, DatabaseUnavailable, type Queries } from '../db/database.ts';
+import type { OutageWatch } from '../db/outage-watch.ts';
 import { toLogEntry } from '../errors.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { ClaimedAttempt, FinishedAttempt, MakeAttempt } from './attempt.ts';
@@ -15,8 +16,8 @@ interface Deps extends SettleDeps {
   sender: Sender;
   makeAttempt: MakeAttempt;
   log: Logger;
-  /** Failures that it explains are told of by it. */
-  outages?: { explains(error: unknown): boolean };
+  /** Makes little noise of what an outage explains. */
+  outages?: Pick<OutageWatch, 'levelOf'>;
 }
 
 /** Longer than an exchange may take: whoever finds a claim older than this knows that its holder is gone. */
@@ -176,7 +177,7 @@ export class DeliverWorker implements Worker {
   #noteFailure(error: unknown, finished: readonly FinishedAttempt[]): void {
     if (error instanceof DatabaseUnavailable) this.#finished.unshift(...finished);
     const { log, outages } = this.#deps;
-    log[outages?.explains(error) ? 'debug' : 'error'](
+    log[outages?.levelOf(error) ?? 'error'](
       { cause: toLogEntry(error) },
       'a pass over the deliveries failed; it will be repeated',
     );

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import type { OutageWatch } from '../db/outage-watch.ts';
 import { toLogEntry } from '../errors.ts';
 
 /** What runs beside the requests. Both calls may come twice. */
@@ -17,8 +18,8 @@ interface Schedule {
   /** Safe to run twice, and to be cut short by a crash at any point. */
   runOnce(): Promise<void>;
   log: Logger;
-  /** Failures that it explains are told of by it. */
-  outages?: { explains(error: unknown): boolean };
+  /** Makes little noise of what an outage explains. */
+  outages?: Pick<OutageWatch, 'levelOf'>;
 }
 
 /** A loop around `runOnce`: a failure is logged, and the next turn tries again. */
@@ -37,7 +38,7 @@ export function every({ name, clock, intervalMs, runOnce, log, outages }: Schedu
     try {
       await runOnce();
     } catch (error) {
-      const level = outages?.explains(error) ? 'debug' : 'error';
+      const level = outages?.levelOf(error) ?? 'error';
       log[level]({ cause: toLogEntry(error), worker: name }, 'worker failed; it will try again');
     }
     running = null;

@@ -62,7 +62,6 @@ onEachDatabase((opened) => {
     return {
       reader: database.reader,
       ping: () => database.ping(),
-      isWritable: true,
       report: () => {},
       close: () => database.close(),
       transaction: (work) => database.transaction(work),
