@@ -88,6 +88,7 @@ export class Caller {
     const [token = ''] = history.active.splice(this.#index(history.active), 1);
     await this.#take(200, send(this.#deps.url(), 'POST', '/oauth/revoke', { json: { token } }));
     history.revoked.push(token);
+    assert.equal(await this.#known(isActive(this.#deps.url(), token)), false, 'a revoked token lives');
   }
 
   async #introspect({ active, revoked }: History): Promise<void> {

@@ -87,6 +87,7 @@ function assertCount(what: string, bounds: Bounds, shown: number): void {
 /** The last questions to an agent, which end what is left of it: what was used or has ended works no more. */
 export async function assertEnded(url: string, history: History): Promise<void> {
   await assertConsistent(url, history);
+  for (const token of history.revoked) assert.equal(await isActive(url, token), false, 'revived');
   for (const secret of history.endedSecrets.slice(-LATEST)) {
     assert.equal((await askForToken(url, history, secret)).body.error, 'invalid_client');
   }
