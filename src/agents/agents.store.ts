@@ -16,7 +16,10 @@ export interface AgentFilter {
 }
 
 export async function insertAgent(tx: Queries, agent: Agent): Promise<void> {
-  await tx.insertInto('agents').values(toRow(agent)).execute();
+  await tx
+    .insertInto('agents')
+    .values({ ...toRow(agent), secret_used_at: null })
+    .execute();
 }
 
 export async function findAgent(db: Queries, id: string): Promise<Agent | null> {
@@ -102,7 +105,7 @@ function toAgent(row: Selectable<Tables['agents']>): Agent {
   };
 }
 
-function toRow(agent: Agent): Selectable<Tables['agents']> {
+function toRow(agent: Agent): Omit<Selectable<Tables['agents']>, 'secret_used_at'> {
   return {
     id: agent.id,
     client_id: agent.clientId,

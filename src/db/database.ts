@@ -57,6 +57,8 @@ export interface Tables {
     token_count: number;
     refresh_count: number;
     last_activity_at: Milliseconds | null;
+    /** When the newest secret was used; of the others `client_secrets` tells. */
+    secret_used_at: Milliseconds | null;
     created_at: Milliseconds;
   };
   client_secrets: {

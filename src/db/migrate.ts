@@ -4,6 +4,7 @@ import * as deliveryEngine from '../../migrations/0002_delivery_engine.ts';
 import * as auditLog from '../../migrations/0003_audit_log.ts';
 import * as administratorRoles from '../../migrations/0004_administrator_roles.ts';
 import * as growth from '../../migrations/0005_growth.ts';
+import * as tokenWrites from '../../migrations/0006_token_writes.ts';
 import { DatabaseUnusable, type Queries } from './database.ts';
 
 /** In order; a name that was once released never changes. */
@@ -13,6 +14,7 @@ const migrations: Record<string, Migration> = {
   '0003_audit_log': auditLog,
   '0004_administrator_roles': administratorRoles,
   '0005_growth': growth,
+  '0006_token_writes': tokenWrites,
 };
 
 const MIGRATION_TABLE = 'schema_migrations';

@@ -76,7 +76,7 @@ export async function authenticate(
   return { client, secret };
 }
 
-const NO_SECRET: ClientSecretRow = { id: 0, digest: digestSecret(''), lastUsedAt: null };
+const NO_SECRET: ClientSecretRow = { id: 0, digest: digestSecret(''), expiresAt: null, lastUsedAt: null };
 
 /** Compares with every secret, so that the time does not tell which one matched. */
 function matchingSecret(secrets: readonly ClientSecretRow[], digest: SecretDigest): ClientSecretRow | null {

@@ -10,9 +10,9 @@ import {
   toTokenResponse,
 } from './issue-tokens.ts';
 import { formatRefreshToken } from './refresh-token-format.ts';
-import type { Client, NewGrant, NewRefreshToken } from './tokens.store.ts';
+import type { Client, ClientSecretRow, NewGrant, NewRefreshToken } from './tokens.store.ts';
 
-/** A secret's use is noted at most once a minute. */
+/** The use of a secret that lives for a grace period is noted at most once a minute. */
 const USE_STEP_MILLISECONDS = 60_000;
 
 /** RFC 6749 §4.4: the client authenticates, then receives at most its own scopes. */
@@ -36,7 +36,7 @@ export async function clientCredentials(
   const grant: NewGrant = {
     agentId: client.agentId,
     now,
-    usedSecretId: (secret.lastUsedAt ?? 0) <= now - USE_STEP_MILLISECONDS ? secret.id : null,
+    usedSecret: usedSecret(secret, now),
     refreshToken: refresh?.row ?? null,
     happening: tokenIssued(deps, client, claims, 'client_credentials'),
   };
@@ -50,6 +50,11 @@ export async function clientCredentials(
       ? null
       : formatRefreshToken(issued.refreshTokenId, refresh.secret);
   return toTokenResponse(claims, accessToken, refreshToken);
+}
+
+function usedSecret({ id, expiresAt, lastUsedAt }: ClientSecretRow, now: number): NewGrant['usedSecret'] {
+  if (expiresAt === null) return 'newest';
+  return (lastUsedAt ?? 0) <= now - USE_STEP_MILLISECONDS ? id : null;
 }
 
 interface GrantStart {

@@ -21,38 +21,9 @@ export async function hasExpiredRevocation(db: Queries, before: number): Promise
   return (await expired.executeTakeFirst()) !== undefined;
 }
 
-/** Refresh tokens that ended with their secret. */
-export async function deleteOrphanedRefreshTokens(
-  tx: Queries,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const orphaned = tx
-    .selectFrom('client_secrets')
-    .innerJoin('refresh_tokens', 'refresh_tokens.client_secret_id', 'client_secrets.id')
-    .select('refresh_tokens.id')
-    .where('client_secrets.expires_at', '<=', before)
-    .limit(limit);
-  return affected(await tx.deleteFrom('refresh_tokens').where('id', 'in', orphaned).executeTakeFirst());
-}
-
-/** Ended secrets that no refresh token refers to any more. */
+/** Their refresh tokens work no more without them, and go when they expire. */
 export async function deleteEndedSecrets(tx: Queries, before: number, limit: number): Promise<number> {
-  const ended = tx
-    .selectFrom('client_secrets')
-    .select('client_secrets.id')
-    .where('expires_at', '<=', before)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('refresh_tokens')
-            .select('refresh_tokens.id')
-            .whereRef('refresh_tokens.client_secret_id', '=', 'client_secrets.id'),
-        ),
-      ),
-    )
-    .limit(limit);
+  const ended = tx.selectFrom('client_secrets').select('id').where('expires_at', '<=', before).limit(limit);
   return affected(await tx.deleteFrom('client_secrets').where('id', 'in', ended).executeTakeFirst());
 }
 

@@ -5,7 +5,6 @@ import {
   deleteEndedSecrets,
   deleteExpiredRefreshTokens,
   deleteExpiredRevocations,
-  deleteOrphanedRefreshTokens,
   hasExpiredRevocation,
 } from './expired.store.ts';
 import type { ExpiryFloor } from './expiry-floor.ts';
@@ -21,8 +20,7 @@ interface Deps {
 
 type Step = (tx: Queries, before: number, limit: number) => Promise<number>;
 
-/** In this order: an ended secret goes only after its refresh tokens. */
-const steps: readonly Step[] = [deleteExpiredRefreshTokens, deleteOrphanedRefreshTokens, deleteEndedSecrets];
+const steps: readonly Step[] = [deleteExpiredRefreshTokens, deleteEndedSecrets];
 
 /** Deletes what nobody can use any more, a small transaction at a time. */
 export async function prune({ database, clock, expiryFloor }: Deps): Promise<void> {

@@ -14,7 +14,7 @@ export const FIND_CLIENTS = `select ${CLIENT_COLUMNS}, organizations.jwt_expiry_
     left join agents on agents.client_id = wanted.client_id
     left join organizations on organizations.id = agents.organization_id
     cross join lateral (
-      select coalesce(json_agg(json_build_object('id', id, 'digest', digest, 'last_used_at', last_used_at) order by id),
+      select coalesce(json_agg(json_build_object('id', id, 'digest', digest, 'expires_at', expires_at, 'last_used_at', last_used_at) order by id),
         '[]') as secrets
       from client_secrets
       where agent_id = coalesce(agents.id, '') and (expires_at is null or expires_at > wanted.now)
@@ -51,13 +51,15 @@ const INSERTED = `inserted as (
 const NEXT_ID = "nextval('refresh_tokens_id_seq') as id";
 
 export const ISSUE = `with grants as materialized (
-      select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[],
-        $8::int[], $9::text[], $10::bigint[]) with ordinality as grants (agent_id, now, used_secret_id,
-        client_secret_id, digest, grant_id, sequence, token_epoch, scopes, expires_at, place)),
+      select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
+        $8::int[], $9::int[], $10::text[], $11::bigint[]) with ordinality as grants (agent_id, now, secret_used_at,
+        used_secret_id, client_secret_id, digest, grant_id, sequence, token_epoch, scopes, expires_at, place)),
     ${LOCKED},
     counted as (
-      update agents set token_count = token_count + batch.tokens, last_activity_at = batch.now
-      from (select agent_id, count(*) as tokens, max(now) as now from grants group by agent_id) as batch
+      update agents set token_count = token_count + batch.tokens, last_activity_at = batch.now,
+        secret_used_at = coalesce(batch.secret_used_at, agents.secret_used_at)
+      from (select agent_id, count(*) as tokens, max(now) as now, max(secret_used_at) as secret_used_at from grants
+        group by agent_id) as batch
       where agents.id = batch.agent_id and ${ALL_LOCKED}),
     touched as (
       update client_secrets set last_used_at = batch.now

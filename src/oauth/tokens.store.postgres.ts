@@ -66,7 +66,12 @@ export class PostgresTokensStore implements TokensStore {
       publishAll,
       statement: ISSUE,
       values: [
-        ...columns(grants, [(grant) => grant.agentId, (grant) => grant.now, (grant) => grant.usedSecretId]),
+        ...columns(grants, [
+          (grant) => grant.agentId,
+          (grant) => grant.now,
+          (grant) => (grant.usedSecret === 'newest' ? grant.now : null),
+          (grant) => (typeof grant.usedSecret === 'number' ? grant.usedSecret : null),
+        ]),
         ...tokenColumns(grants.map((grant) => grant.refreshToken)),
       ],
       hasHappened: (row) => row.is_present,

@@ -39,6 +39,7 @@ export interface RefreshTokenRow extends ClientRow {
 export interface SecretRow {
   id: number;
   digest: string;
+  expires_at: number | null;
   last_used_at: number | null;
 }
 
@@ -62,6 +63,7 @@ export function toClient(row: ClientRow | undefined): Client | null {
 export const toClientSecret = (row: SecretRow): ClientSecretRow => ({
   id: row.id,
   digest: row.digest as SecretDigest,
+  expiresAt: row.expires_at,
   lastUsedAt: row.last_used_at,
 });
 

@@ -32,7 +32,7 @@ import type {
 const sql = {
   client: `select ${CLIENT_COLUMNS}, organizations.jwt_expiry_secs from agents
     left join organizations on organizations.id = agents.organization_id where agents.client_id = ?`,
-  livingSecrets: `select id, digest, last_used_at from client_secrets
+  livingSecrets: `select id, digest, expires_at, last_used_at from client_secrets
     where agent_id = ? and (expires_at is null or expires_at > ?)`,
   refreshToken: `select refresh_tokens.*, client_secrets.expires_at as secret_expires_at, ${CLIENT_COLUMNS},
     organizations.jwt_expiry_secs, revoked_tokens.id as revoked_id from refresh_tokens
@@ -46,7 +46,7 @@ const sql = {
       union all select 1 from revoked_tokens where id = ?3) as is_revoked
     from (select 1) left join agents on agents.id = ?1`,
   countTokens: `update agents set token_count = token_count + ?, refresh_count = refresh_count + ?,
-    last_activity_at = ? where id = ?`,
+    last_activity_at = ?, secret_used_at = coalesce(?, secret_used_at) where id = ?`,
   touchSecret: 'update client_secrets set last_used_at = ? where id = ?',
   insertRefreshToken: `insert into refresh_tokens
     (client_secret_id, digest, grant_id, sequence, token_epoch, scopes, issued_at, expires_at)
@@ -129,20 +129,26 @@ export class SqliteTokensStore implements TokensStore {
 
   /** One update per agent, however many of its tokens the batch holds; returns the agents that exist. */
   #count(
-    items: ReadonlyArray<{ agentId: string; now: number }>,
+    items: ReadonlyArray<{ agentId: string; now: number; usedSecret?: NewGrant['usedSecret'] }>,
     each: { tokens: number; refreshes: number },
   ) {
-    const perAgent = new Map<string, { count: number; now: number }>();
-    for (const { agentId, now } of items) {
-      perAgent.set(agentId, { count: (perAgent.get(agentId)?.count ?? 0) + 1, now });
+    const perAgent = new Map<string, { count: number; now: number; secretUsedAt: number | null }>();
+    for (const { agentId, now, usedSecret } of items) {
+      const { count = 0, secretUsedAt = null } = perAgent.get(agentId) ?? {};
+      perAgent.set(agentId, {
+        count: count + 1,
+        now,
+        secretUsedAt: usedSecret === 'newest' ? now : secretUsedAt,
+      });
     }
     const present = new Set<string>();
-    for (const [agentId, { count, now }] of perAgent) {
+    for (const [agentId, { count, now, secretUsedAt }] of perAgent) {
       const changes = this.#run(
         sql.countTokens,
         count * each.tokens,
         count * each.refreshes,
         now,
+        secretUsedAt,
         agentId,
       ).changes;
       if (changes === 1) present.add(agentId);
@@ -151,7 +157,7 @@ export class SqliteTokensStore implements TokensStore {
   }
 
   #storeGrant(grant: NewGrant): IssuedGrant {
-    if (grant.usedSecretId !== null) this.#run(sql.touchSecret, grant.now, grant.usedSecretId);
+    if (typeof grant.usedSecret === 'number') this.#run(sql.touchSecret, grant.now, grant.usedSecret);
     const refreshTokenId = grant.refreshToken === null ? null : this.#insert(grant.refreshToken, grant.now);
     return { refreshTokenId };
   }

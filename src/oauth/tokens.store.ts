@@ -64,6 +64,9 @@ export interface Client {
 export interface ClientSecretRow {
   id: number;
   digest: SecretDigest;
+  /** null for the newest; the others live on for a grace period. */
+  expiresAt: number | null;
+  /** As far as it was used since it is not the newest any more. */
   lastUsedAt: number | null;
 }
 
@@ -75,8 +78,8 @@ export interface ClientLookup {
 export interface NewGrant {
   agentId: string;
   now: number;
-  /** The secret that the client used; null where its use was noted a moment ago. */
-  usedSecretId: number | null;
+  /** The secret that the client used, an older one by its row; null where that was noted a moment ago. */
+  usedSecret: 'newest' | number | null;
   refreshToken: NewRefreshToken | null;
   /** Told in the same transaction; null where nobody subscribes. */
   happening: Happening | null;

@@ -32,10 +32,10 @@ for (const hasNamedStatements of [true, false]) {
           const grants = Array.from({ length: BATCH }, (_, index) => {
             const agentId = agentOf(index);
             const refreshToken = aRefreshToken({ clientSecretId: secretOf(agentId) });
-            const usedSecretId = secretOf(agentId);
+            const usedSecret = index % 2 === 0 ? ('newest' as const) : secretOf(agentId);
             return aGrant(agentId, {
               refreshToken,
-              usedSecretId,
+              usedSecret,
               happening: batch % 4 === 0 ? anIssue('x') : null,
             });
           });

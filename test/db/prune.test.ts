@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endSecrets } from '../../src/agents/secrets.store.ts';
+import type { Clock } from '../../src/clock.ts';
 import type { Database, Queries } from '../../src/db/database.ts';
 import {
   deleteEndedSecrets,
   deleteExpiredRefreshTokens,
   deleteExpiredRevocations,
-  deleteOrphanedRefreshTokens,
 } from '../../src/oauth/expired.store.ts';
 import { ExpiryFloor } from '../../src/oauth/expiry-floor.ts';
 import { prune } from '../../src/oauth/prune.worker.ts';
@@ -20,8 +20,9 @@ onEachDatabase((opened) => {
   const now = clock.now();
   clock.advance({ days: 1 });
 
-  const pass = (database: Database) =>
-    prune({ database, clock, expiryFloor: new ExpiryFloor({ database, clock }) });
+  const standing: Clock = { now: () => clock.now(), after: () => () => {} };
+  const pass = (database: Database, at = standing) =>
+    prune({ database, clock: at, expiryFloor: new ExpiryFloor({ database, clock: at }) });
   /** What was revoked is forgotten a pass after all processes could know that its time is over. */
   async function pruneTwice(database: Database): Promise<void> {
     await pass(database);
@@ -83,15 +84,23 @@ onEachDatabase((opened) => {
     assert.deepEqual(await left(), [3, 2, 1]);
   });
 
-  test('an ended secret goes, and before it the refresh tokens that came from it', async () => {
-    const { database } = opened();
-    const [tokens, secrets, revocations] = await left();
-    const { agentId } = await storeTokens(4, now + 1000);
-    await pass(database);
-    assert.deepEqual(await left(), [(tokens ?? 0) + 4, (secrets ?? 0) + 1, revocations]);
+  test('an ended secret goes; what is left of its refresh tokens works no more, and goes when it expires', async () => {
+    const { database, tokensStore } = opened();
+    const [, secrets] = await left();
+    const { agentId, clientSecretId } = await storeTokens(4, now + 1000);
+    const tokensLeft = () =>
+      database.reader
+        .selectFrom('refresh_tokens')
+        .select('id')
+        .where('client_secret_id', '=', clientSecretId)
+        .execute();
     await database.transaction((tx) => endSecrets(tx, agentId, now));
     await pass(database);
-    assert.deepEqual(await left(), [tokens, secrets, revocations]);
+    assert.equal((await left())[1], secrets);
+    const ids = (await tokensLeft()).map(({ id }) => id);
+    assert.deepEqual(await tokensStore.findRefreshTokens(ids), [null, null, null, null]);
+    await pass(database, { ...standing, now: () => clock.now() + 1000 });
+    assert.deepEqual(await tokensLeft(), []);
   });
 
   test('each step of the store deletes no more than its limit and answers how many went', async () => {
@@ -112,8 +121,6 @@ onEachDatabase((opened) => {
     await database.transaction(async (tx) => {
       for (const { agentId } of ended) await endSecrets(tx, agentId, now);
     });
-    assert.deepEqual(await inSteps(deleteEndedSecrets), [0, 0, 0]);
-    assert.deepEqual(await inSteps(deleteOrphanedRefreshTokens), [2, 1, 0]);
     assert.deepEqual(await inSteps(deleteEndedSecrets), [2, 1, 0]);
   });
 

@@ -104,7 +104,7 @@ export const aRefreshToken = (changes: Partial<NewRefreshToken> = {}): NewRefres
 export const aGrant = (agentId: string, changes: Partial<NewGrant> = {}): NewGrant => ({
   agentId,
   now: NOW,
-  usedSecretId: null,
+  usedSecret: null,
   refreshToken: null,
   happening: null,
   ...changes,

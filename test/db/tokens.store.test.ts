@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findAgent } from '../../src/agents/agents.store.ts';
 import { endSecrets, insertSecret, listLivingSecrets } from '../../src/agents/secrets.store.ts';
-import type { PublishAll } from '../../src/oauth/tokens.store.ts';
+import type { NewGrant, PublishAll } from '../../src/oauth/tokens.store.ts';
 import { insertOrganization } from '../../src/organizations/organizations.store.ts';
 import { onEachDatabase } from './databases.ts';
 import {
@@ -64,7 +64,7 @@ onEachDatabase((opened) => {
       organizationId: organization.id,
       teamId: null,
       jwtExpirySeconds: 60,
-      secrets: [{ id: secretId, digest, lastUsedAt: null }],
+      secrets: [{ id: secretId, digest, expiresAt: null, lastUsedAt: null }],
     });
     assert.equal((await findClient(agent.clientId, NOW - 1))?.secrets.length, 2);
   });
@@ -113,23 +113,26 @@ onEachDatabase((opened) => {
     assert.deepEqual(stored, []);
   });
 
-  test('last_used_at is written for the secret that was used, and for no other', async () => {
+  test('the use of a secret is noted for it, and for no other, and stays with it when it is replaced', async () => {
     const { database, tokensStore } = opened();
     const agent = await storeAgent(database);
-    await database.transaction((tx) =>
-      insertSecret(tx, { agentId: agent.id, digest: aDigest(), createdAt: NOW }),
-    );
-    const older = (await findClient(agent.clientId))?.secrets[0];
-    await tokensStore.issue(
-      [aGrant(agent.id, { usedSecretId: older?.id ?? null, now: NOW + 7 })],
-      tellNobody,
-    );
-    const living = await listLivingSecrets(database.reader, agent.id, NOW);
-    assert.deepEqual(
-      living.map((secret) => secret.lastUsedAt),
-      [null, NOW + 7],
-    );
-    assert.equal((await findClient(agent.clientId))?.secrets[0]?.lastUsedAt, NOW + 7);
+    const use = (usedSecret: NewGrant['usedSecret'], now: number) =>
+      tokensStore.issue([aGrant(agent.id, { usedSecret, now }), aGrant(agent.id, { now })], tellNobody);
+    const lastUses = async () =>
+      (await listLivingSecrets(database.reader, agent.id, NOW)).map((secret) => secret.lastUsedAt);
+    await use('newest', NOW + 7);
+    assert.deepEqual(await lastUses(), [NOW + 7]);
+    await database.transaction(async (tx) => {
+      await endSecrets(tx, agent.id, NOW + 1000);
+      await insertSecret(tx, { agentId: agent.id, digest: aDigest(), createdAt: NOW });
+    });
+    assert.deepEqual(await lastUses(), [null, NOW + 7]);
+    const [older] = (await findClient(agent.clientId))?.secrets ?? [];
+    assert.deepEqual([older?.expiresAt, older?.lastUsedAt], [NOW + 1000, NOW + 7]);
+    await use(older?.id ?? null, NOW + 9);
+    assert.deepEqual(await lastUses(), [null, NOW + 9]);
+    await use('newest', NOW + 11);
+    assert.deepEqual(await lastUses(), [NOW + 11, NOW + 9]);
   });
 
   test('what a grant publishes is written with its token', async () => {
