@@ -36,13 +36,13 @@ export class SendingThread implements Sender {
     const thread = this.#thread;
     if (thread === null) return;
     const ended = new Promise((resolve) => thread.once('exit', resolve));
-    thread.postMessage('close' satisfies ToThread);
+    thread.postMessage(null satisfies ToThread);
     await ended;
   }
 
   #post(): void {
     this.#thread ??= this.#start();
-    this.#thread.postMessage(this.#orders satisfies ToThread);
+    this.#thread.postMessage(JSON.stringify(this.#orders) satisfies ToThread);
     this.#orders = [];
   }
 
@@ -54,7 +54,7 @@ export class SendingThread implements Sender {
       resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 },
     });
     let failure = new Error('The thread that sends has ended.');
-    thread.on('message', (answers: Answer[]) => this.#take(answers));
+    thread.on('message', (answers: string) => this.#take(JSON.parse(answers)));
     thread.on('error', (error) => {
       failure = error as Error;
     });
