@@ -8,8 +8,12 @@ interface Options {
   /** So many commits before the thread is started at all: whoever writes little needs none. */
   afterCommits?: number;
   everyMilliseconds?: number;
+  leastPages?: number;
   mostPages?: number;
 }
+
+/** 4 MB of log: each checkpoint flushes the database, and a commit that comes at that moment waits for it. */
+const LEAST_PAGES = 1000;
 
 /** 64 MB of log. */
 const MOST_PAGES = 16_000;
@@ -27,7 +31,13 @@ export class Checkpoints {
   #thread: Worker | null = null;
 
   constructor(options: Options) {
-    this.#options = { afterCommits: 100, everyMilliseconds: 500, mostPages: MOST_PAGES, ...options };
+    this.#options = {
+      afterCommits: 100,
+      everyMilliseconds: 500,
+      leastPages: LEAST_PAGES,
+      mostPages: MOST_PAGES,
+      ...options,
+    };
   }
 
   noteCommit(): void {
@@ -44,8 +54,8 @@ export class Checkpoints {
   }
 
   #start(): Worker {
-    const { path, everyMilliseconds, mostPages, finish } = this.#options;
-    const order: CheckpointOrder = { path, everyMilliseconds };
+    const { path, everyMilliseconds, leastPages, mostPages, finish } = this.#options;
+    const order: CheckpointOrder = { path, everyMilliseconds, leastPages, mostPages };
     const thread = new Worker(new URL('./checkpoint.thread.ts', import.meta.url), {
       workerData: order,
       execArgv: [],

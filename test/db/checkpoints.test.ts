@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Checkpoints } from '../../src/db/checkpoints.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
 import { temporaryFolder } from '../databases.ts';
@@ -22,7 +23,7 @@ test('under writes without a pause the log begins anew again and again, and noth
     database.prepareWrite('pragma wal_checkpoint(passive)').get();
     beginnings += 1;
   };
-  const options = { afterCommits: 1, everyMilliseconds: 5, mostPages: MOST_PAGES };
+  const options = { afterCommits: 1, everyMilliseconds: 5, leastPages: 1, mostPages: MOST_PAGES };
   const checkpoints = new Checkpoints({ path, finish, ...options });
   const value = 'x'.repeat(100 * 4000);
   let written = 0;
@@ -37,6 +38,28 @@ test('under writes without a pause the log begins anew again and again, and noth
   assert.ok(beginnings >= 10);
   assert.ok(statSync(`${path}-wal`).size < (written * PAGE_BYTES) / 2);
   assert.deepEqual({ ...database.prepareRead('pragma integrity_check').get() }, { integrity_check: 'ok' });
+  await database.close();
+});
+
+test('a few pages stay in the log until there are enough of them', async () => {
+  const path = join(folder, 'few.db');
+  const database = await openSqlite(path);
+  const state = () => database.prepareRead('pragma wal_checkpoint(noop)').get() as { checkpointed: number };
+  const finish = () => assert.fail('called');
+  const options = { afterCommits: 1, everyMilliseconds: 5, leastPages: 500, mostPages: 100_000 };
+  const checkpoints = new Checkpoints({ path, finish, ...options });
+  const write = async (name: string, pages: number) => {
+    const value = 'x'.repeat(pages * 4096);
+    await database.transaction((tx) => tx.insertInto('service_metadata').values({ name, value }).execute());
+    checkpoints.noteCommit();
+  };
+  const before = state().checkpointed;
+  await write('few', 10);
+  await sleep(100);
+  assert.equal(state().checkpointed, before);
+  await write('many', 500);
+  while (state().checkpointed <= before) await sleep(5);
+  await checkpoints.close();
   await database.close();
 });
 
