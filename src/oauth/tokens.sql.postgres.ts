@@ -1,7 +1,7 @@
 import { CLIENT_COLUMNS } from './tokens.store.rows.ts';
 
 /**
- * Each takes a batch as arrays, one for each column, and answers a row for each of its items, in their order.
+ * Each takes a batch as arrays, one for each column, and all but one answer a row for each of its items, in their order.
  *
  * What changes something locks its agents first, in the order of their identifiers, so that batches which share some
  * wait for each other and never in a circle. `(select count(*) from locked)` is how a part of a statement waits for
@@ -31,11 +31,10 @@ export const FIND_REFRESH_TOKENS = `select refresh_tokens.*, client_secrets.expi
     left join revoked_tokens on revoked_tokens.id = refresh_tokens.grant_id
     order by wanted.place`;
 
-export const FIND_STATES = `select ${CLIENT_COLUMNS},
-      exists (select from revoked_tokens where id in (wanted.token_id, wanted.grant_id)) as is_revoked
-    from unnest($1::text[], $2::text[], $3::text[]) with ordinality as wanted (agent_id, token_id, grant_id, place)
-    left join agents on agents.id = wanted.agent_id
-    order by wanted.place`;
+/** Agents and what is revoked, a row for each: two scans of an index cost less than a join for each token. */
+export const FIND_STATES = `select ${CLIENT_COLUMNS}, null as revoked_id from agents where id = any($1::text[])
+    union all
+    select null, null, null, null, null, null, null, null, null, id from revoked_tokens where id = any($2::text[])`;
 
 const LOCKED = `locked as materialized (
     select id from agents where id = any ($1::text[]) order by id for no key update)`;

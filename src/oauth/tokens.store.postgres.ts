@@ -101,12 +101,16 @@ export class PostgresTokensStore implements TokensStore {
   }
 
   async findTokenStates(lookups: readonly TokenLookup[]): Promise<TokenState[]> {
-    const rows = await this.#database.read<ClientRow & { is_revoked: boolean }>(FIND_STATES, [
-      lookups.map((lookup) => lookup.agentId),
-      lookups.map((lookup) => lookup.tokenId),
-      lookups.map((lookup) => lookup.grantId),
+    const rows = await this.#database.read<ClientRow & { revoked_id: string | null }>(FIND_STATES, [
+      lookups.map(({ agentId }) => agentId),
+      lookups.flatMap(({ tokenId, grantId }) => [tokenId, grantId]),
     ]);
-    return rows.map((row) => ({ agent: toClient(row), isRevoked: row.is_revoked }));
+    const agents = new Map(rows.map((row) => [row.agent_id, toClient(row)]));
+    const revoked = new Set(rows.map((row) => row.revoked_id));
+    return lookups.map(({ agentId, tokenId, grantId }) => ({
+      agent: agents.get(agentId) ?? null,
+      isRevoked: revoked.has(tokenId) || revoked.has(grantId),
+    }));
   }
 
   async revoke(revocations: readonly Revocation[]): Promise<boolean[]> {
