@@ -38,7 +38,7 @@ import { errorHandler, hardeningHeaders } from './error-handler.ts';
 import type { Goodbye } from './goodbye.ts';
 import { healthRoutes } from './health.routes.ts';
 import { watchMethods } from './method-not-allowed.ts';
-import { collectOpenapi, serveOpenapi } from './openapi.ts';
+import { serveOpenapi } from './openapi.ts';
 import { serializerCompiler } from './serialization.ts';
 import { validatorCompiler } from './validation.ts';
 import { limitWork } from './work-limit.ts';
@@ -127,7 +127,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
 
   const refuseOtherMethods = watchMethods(app);
-  await collectOpenapi(app, deps.version);
+  serveOpenapi(app, deps.version);
 
   await app.register(async (anybody) => {
     await anybody.register(healthRoutes, deps);
@@ -159,7 +159,6 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     await agents.register(meRoutes, deps);
   });
 
-  await serveOpenapi(app);
   refuseOtherMethods();
   await app.ready();
   return app;

@@ -1,118 +1,56 @@
-import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance, FastifySchema } from 'fastify';
-import { describeAccess } from './administrator-access.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { pathNotFound } from '../errors.ts';
 
-const description = `Machine identities and tokens: OAuth 2.0 client credentials, offline verification, immediate revocation.
+/** Of the answer as it was made, those that say something of this connection and not of what is in it. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+]);
 
-Every failure is \`{"error": code, "error_description": sentence}\`. Lists are newest first, in pages by \`limit\` and \`cursor\`.`;
-
-/** Collects the schemas of the routes that are registered after it. */
-export async function collectOpenapi(app: FastifyInstance, version: string): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Signet',
-        version,
-        description,
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      },
-      // Relative: the page tries the service that it came from, by whatever name it was reached.
-      servers: [{ url: '/' }],
-      tags: [
-        { name: 'oauth', description: 'Tokens for clients and resource servers' },
-        { name: 'discovery', description: 'Public keys and metadata' },
-        { name: 'self-service', description: 'What an agent may do to itself' },
-        { name: 'agents', description: 'Machine identities' },
-        { name: 'organizations', description: 'Owners of agents and teams' },
-        { name: 'teams', description: 'Groups of agents within an organization' },
-        { name: 'webhooks', description: 'Who is told of events' },
-        { name: 'administrators', description: 'Who manages the service, and their API keys' },
-        { name: 'keys', description: 'The keys that sign tokens' },
-        { name: 'audit', description: 'Who did what to what' },
-        { name: 'operations', description: 'Health and metrics' },
-      ],
-      components: {
-        securitySchemes: {
-          administrator: {
-            type: 'http',
-            scheme: 'basic',
-            description: 'An administrator’s e-mail address and password, or an API key in its place.',
-          },
-          apiKey: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'An API key of an administrator.',
-          },
-          accessToken: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: 'JWT',
-            description: 'An access token.',
-          },
-          client: {
-            type: 'http',
-            scheme: 'basic',
-            description: 'client_id and client_secret; or both in the body.',
-          },
-        },
-      },
-    },
-    transform: ({ schema, url, route }) => ({
-      schema: {
-        operationId: operationId(String(route.method), url),
-        ...schema,
-        ...forAdministrators(String(route.method), url, schema),
-      },
-      url,
-    }),
+/**
+ * `/openapi.json` and the page at `/docs`, of the routes that are registered after this call. What makes them is a sixth
+ * of what a start would load, so it is loaded when somebody asks for them.
+ */
+export function serveOpenapi(app: FastifyInstance, version: string): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD' && route.schema?.hide !== true) routes.push(route);
   });
-}
-
-/** The one style that the page of Swagger UI writes in line, by its hash. */
-const INLINE_STYLE = 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w=';
-
-/** Swagger UI draws with data: images; scripts and styles come from our own files, but for one. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  `style-src 'self' '${INLINE_STYLE}'`,
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** The document, and a page to read and try it: Swagger UI from our own files, no foreign host. */
-export async function serveOpenapi(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
-    reply.header('access-control-allow-origin', '*').send(app.swagger()),
-  );
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_SECURITY_POLICY,
-    uiConfig: { deepLinking: true, docExpansion: 'list', tryItOutEnabled: true, validatorUrl: null },
-    theme: {
-      title: 'Signet API',
-      css: [{ filename: 'signet.css', content: '.swagger-ui .topbar { display: none }' }],
-    },
-  });
-}
-
-/** The role that a route needs, and the other way to say who one is. */
-function forAdministrators(method: string, url: string, schema: FastifySchema | undefined): FastifySchema {
-  const needed = describeAccess(method, url);
-  if (needed === '') return {};
-  return {
-    description: [schema?.description, needed].filter(Boolean).join(' '),
-    security: [...(schema?.security ?? []), { apiKey: [] }],
+  let made: Promise<FastifyInstance> | null = null;
+  const documentation = (): Promise<FastifyInstance> => {
+    made ??= make(routes, version).catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
   };
+
+  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) =>
+    reply.header('access-control-allow-origin', '*').send((await documentation()).swagger()),
+  );
+  for (const url of ['/docs', '/docs/*']) {
+    app.get(url, { schema: { hide: true } }, async (request, reply) =>
+      passOn(await documentation(), request, reply),
+    );
+  }
 }
 
-/** `POST /api/agents/:id` becomes `post_api_agents_id`: stable names for generated clients. */
-function operationId(method: string, url: string): string {
-  return [method.toLowerCase(), ...url.split(/[^A-Za-z0-9]+/).filter((part) => part !== '')].join('_');
+async function make(routes: readonly RouteOptions[], version: string): Promise<FastifyInstance> {
+  const { createDocumentation } = await import('./documentation.ts');
+  return createDocumentation(routes, version);
+}
+
+async function passOn(
+  documentation: FastifyInstance,
+  { url, headers }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const answer = await documentation.inject({ method: 'GET', url, headers });
+  if (answer.statusCode === 404) throw pathNotFound();
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (!OF_THE_CONNECTION.has(name)) reply.header(name, value);
+  }
+  return reply.code(answer.statusCode).send(answer.rawPayload.length > 0 ? answer.rawPayload : undefined);
 }
