@@ -7,7 +7,7 @@ import { createService } from '../src/service.ts';
 import { TestClock } from './clock.ts';
 import { createTestDatabase, type TestDatabase, temporaryFolder } from './databases.ts';
 import { freePort } from './free-port.ts';
-import { createOpenapiCheck, type OpenapiDocument } from './openapi-check.ts';
+import { createOpenapiCheck, type OpenapiCheck, type OpenapiDocument } from './openapi-check.ts';
 import { storedSigningKey } from './signing-keys.ts';
 
 export const ADMIN = { email: 'admin@signet.test', password: 'correct-horse-battery' };
@@ -75,6 +75,19 @@ interface StartOptions {
 /** Checked at the start and whenever a test moves the clock by a minute; the real one costs 20 ms of CPU each time. */
 const quickHash = (password: string) => hashPassword(password, { memory: 8, passes: 1, parallelism: 1 });
 
+const openapiChecks = new Map<string, OpenapiCheck>();
+
+/** Services with the same settings publish the same document. */
+async function openapiCheckOf(url: string, env: object): Promise<OpenapiCheck> {
+  const key = JSON.stringify(env);
+  const known = openapiChecks.get(key);
+  if (known !== undefined) return known;
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenapiDocument;
+  const check = createOpenapiCheck(document);
+  openapiChecks.set(key, check);
+  return check;
+}
+
 /** A whole service in this process, on a free port and a folder of its own, with a clock that the test moves. */
 export async function startService({
   env = {},
@@ -107,8 +120,7 @@ export async function startService({
     return service;
   };
   let service = await open();
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenapiDocument;
-  const check = createOpenapiCheck(document);
+  const check = await openapiCheckOf(url, env);
 
   async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     const answer = await send(url, method, path, options);

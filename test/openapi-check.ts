@@ -22,9 +22,12 @@ export interface Exchange {
 const ajv = addFormats(new Ajv2020({ strict: false }));
 /** By the text of their schema: compiling costs far more than all that is validated, and services publish the same. */
 const validators = new Map<string, ValidateFunction>();
+const validatorsBySchema = new WeakMap<object, ValidateFunction>();
+
+export type OpenapiCheck = (exchange: Exchange) => void;
 
 /** Holds every answer of the suite against the document that the service publishes. */
-export function createOpenapiCheck(document: OpenapiDocument): (exchange: Exchange) => void {
+export function createOpenapiCheck(document: OpenapiDocument): OpenapiCheck {
   const templates = Object.keys(document.paths).sort((a, b) => parameters(a) - parameters(b));
 
   return ({ method, path, status, contentType, body }) => {
@@ -51,9 +54,12 @@ export function createOpenapiCheck(document: OpenapiDocument): (exchange: Exchan
 }
 
 function validatorOf(schema: object): ValidateFunction {
+  const known = validatorsBySchema.get(schema);
+  if (known !== undefined) return known;
   const text = JSON.stringify(schema);
   const validate = validators.get(text) ?? ajv.compile(schema);
   validators.set(text, validate);
+  validatorsBySchema.set(schema, validate);
   return validate;
 }
 

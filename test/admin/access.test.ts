@@ -105,7 +105,7 @@ async function thingsOf(org: string, owner: Account): Promise<Record<string, str
     (await service.call('POST', path, { admin: owner, json })).body;
   const team = await post(`/api/organizations/${org}/teams`, { name: 'team' });
   const { agent } = await post('/api/agents', { name: 'agent', organization_id: org, team_id: team.id });
-  const { webhook } = await post('/api/webhooks', { name: 'hook', url: 'https://receiver.invalid/' });
+  const { webhook } = await post('/api/webhooks', { name: 'hook', url: 'http://127.0.0.1:1/' });
   const { key } = await post('/api/administrators/me/keys', { name: 'script' });
   return {
     organizations: org,

@@ -30,7 +30,7 @@ async function createTeam(): Promise<string> {
 }
 
 async function createWebhook(): Promise<string> {
-  const json = { name: 'hook', url: 'https://receiver.invalid/' };
+  const json = { name: 'hook', url: 'http://127.0.0.1:1/' };
   return `/api/webhooks/${await create('/api/webhooks', json)}`;
 }
 

@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test';
 import { assertInvalid } from '../assert-error.ts';
 import { type Answer, startService, type TestService } from '../harness.ts';
 
-const good = { name: 'hook', url: 'https://receiver.invalid/' };
+// Refuses connections; names would be looked up for each of its events.
+const good = { name: 'hook', url: 'http://127.0.0.1:1/' };
 
 let service: TestService;
 before(async () => {

@@ -10,7 +10,7 @@ let service: TestService;
 before(async () => {
   service = await startService();
   for (const name of NAMES) {
-    const json = { name, url: 'https://receiver.invalid/', events: ['agent.created'] };
+    const json = { name, url: 'http://127.0.0.1:1/', events: ['agent.created'] };
     await service.call('POST', '/api/webhooks', { admin: true, json });
   }
 });
@@ -27,7 +27,7 @@ test('GET /api/webhooks 200: newest first, with consecutive_fails, and no cursor
   assert.equal('next_cursor' in answer.body, false);
   const { id, url, events, is_active: isActive, consecutive_fails: fails } = answer.body.webhooks[0];
   assert.match(id, /^webhook_/);
-  assert.deepEqual([url, events], ['https://receiver.invalid/', ['agent.created']]);
+  assert.deepEqual([url, events], ['http://127.0.0.1:1/', ['agent.created']]);
   assert.deepEqual([isActive, fails], [true, 0]);
 });
 
