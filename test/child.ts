@@ -58,6 +58,8 @@ interface ChildOptions {
   port: number;
   env?: Record<string, string>;
   arguments?: readonly string[];
+  /** A program and its first arguments that starts it, in surroundings of its own. */
+  through?: readonly string[];
   /** What standard input holds; without it there is none. */
   input?: string;
 }
@@ -67,6 +69,7 @@ export async function startChild(options: {
   folder: ChildFolder;
   port?: number;
   env?: Record<string, string>;
+  through?: readonly string[];
 }): Promise<Child> {
   const child = await launch({ ...options, port: options.port ?? (await freePort()) });
   await Promise.race([printed(child, 'Make a first agent'), child.exited]);
@@ -82,10 +85,11 @@ export async function runChild(options: Omit<ChildOptions, 'port'> & { port?: nu
 export const adminEnv = { SIGNET_ADMIN_EMAIL: ADMIN.email, SIGNET_ADMIN_PASSWORD: ADMIN.password };
 
 async function launch(options: ChildOptions): Promise<Child> {
-  const { folder, port, env = {}, arguments: given = ['serve'], input } = options;
+  const { folder, port, env = {}, arguments: given = ['serve'], through = [], input } = options;
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const database = await folder.database();
-  const child = spawn(process.execPath, [bin, ...given], {
+  const [program = '', ...parameters] = [...through, process.execPath, bin, ...given];
+  const child = spawn(program, parameters, {
     cwd: folder.path,
     env: { PATH, NODE_COMPILE_CACHE, SIGNET_PORT: String(port), ...database.env, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

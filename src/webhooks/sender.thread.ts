@@ -18,6 +18,8 @@ export interface Answer {
  * and a text half of what cloning its objects costs.
  */
 export type ToThread = string | null;
+/** Answers as JSON; null once it has closed, after all of them. */
+export type FromThread = string | null;
 
 const sender = createSender(workerData as SenderOptions);
 let answers: Answer[] = [];
@@ -33,12 +35,12 @@ async function carryOut({ id, request }: Order): Promise<void> {
 }
 
 function handOver(): void {
-  parentPort?.postMessage(JSON.stringify(answers));
+  parentPort?.postMessage(JSON.stringify(answers) satisfies FromThread);
   answers = [];
 }
 
-/** What is under way ends with it, and is answered before the thread is gone. */
+/** What is under way ends with it, and is answered first. */
 async function close(): Promise<void> {
   await sender.close();
-  setImmediate(() => parentPort?.close());
+  setImmediate(() => parentPort?.postMessage(null satisfies FromThread));
 }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Answer, Order, ToThread } from './sender.thread.ts';
+import type { Answer, FromThread, Order, ToThread } from './sender.thread.ts';
 import type { Exchange, Sender, SenderOptions } from './sender.ts';
 import type { WebhookRequest } from './webhook-request.ts';
 
@@ -35,9 +35,16 @@ export class SendingThread implements Sender {
   async close(): Promise<void> {
     const thread = this.#thread;
     if (thread === null) return;
-    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    const closed = new Promise<void>((resolve) => {
+      thread.once('exit', () => resolve());
+      thread.on('message', (message: FromThread) => message === null && resolve());
+    });
     thread.postMessage(null satisfies ToThread);
-    await ended;
+    await closed;
+    if (this.#thread === thread) this.#thread = null;
+    this.#rejectAll(new Error('The thread that sends has closed.'));
+    // Not awaited: names that are being looked up cannot be called off, and hold it up for as long as the resolver tries.
+    void thread.terminate();
   }
 
   #post(): void {
@@ -54,12 +61,13 @@ export class SendingThread implements Sender {
       resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 },
     });
     let failure = new Error('The thread that sends has ended.');
-    thread.on('message', (answers: string) => this.#take(JSON.parse(answers)));
+    thread.on('message', (message: FromThread) => message !== null && this.#take(JSON.parse(message)));
     thread.on('error', (error) => {
       failure = error as Error;
     });
     // The next request starts another one.
     thread.once('exit', () => {
+      if (this.#thread !== thread) return;
       this.#thread = null;
       this.#rejectAll(failure);
     });

@@ -42,6 +42,14 @@ test('each of many requests at once has its own answer', async (t) => {
   );
 });
 
+test('names are looked up', async (t) => {
+  const receiver = await receiverOf(t, answer(204));
+  const thread = threadOf(t);
+  const { port } = new URL(receiver.url);
+  assert.equal((await thread.send(requestTo(`http://localhost:${port}/`))).statusCode, 204);
+  assert.equal((await thread.send(requestTo('http://receiver.invalid/'))).error, 'the name does not resolve');
+});
+
 test('what is under way when it closes ends without an answer, and the next request is sent again', async (t) => {
   const receiver = await receiverOf(t, () => {});
   const thread = threadOf(t);
