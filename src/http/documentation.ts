@@ -1,4 +1,4 @@
-import swagger from '@fastify/swagger';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import Fastify, { type FastifyInstance, type FastifySchema, type RouteOptions } from 'fastify';
 import { describeAccess } from './administrator-access.ts';
@@ -35,55 +35,7 @@ export async function createDocumentation(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Signet',
-        version,
-        description,
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      },
-      // Relative: the page tries the service that it came from, by whatever name it was reached.
-      servers: [{ url: '/' }],
-      tags: [
-        { name: 'oauth', description: 'Tokens for clients and resource servers' },
-        { name: 'discovery', description: 'Public keys and metadata' },
-        { name: 'self-service', description: 'What an agent may do to itself' },
-        { name: 'agents', description: 'Machine identities' },
-        { name: 'organizations', description: 'Owners of agents and teams' },
-        { name: 'teams', description: 'Groups of agents within an organization' },
-        { name: 'webhooks', description: 'Who is told of events' },
-        { name: 'administrators', description: 'Who manages the service, and their API keys' },
-        { name: 'keys', description: 'The keys that sign tokens' },
-        { name: 'audit', description: 'Who did what to what' },
-        { name: 'operations', description: 'Health and metrics' },
-      ],
-      components: {
-        securitySchemes: {
-          administrator: {
-            type: 'http',
-            scheme: 'basic',
-            description: 'An administrator’s e-mail address and password, or an API key in its place.',
-          },
-          apiKey: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'An API key of an administrator.',
-          },
-          accessToken: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: 'JWT',
-            description: 'An access token.',
-          },
-          client: {
-            type: 'http',
-            scheme: 'basic',
-            description: 'client_id and client_secret; or both in the body.',
-          },
-        },
-      },
-    },
+    openapi: about(version),
     transform: ({ schema, url, route }) => ({
       schema: {
         operationId: operationId(String(route.method), url),
@@ -108,6 +60,56 @@ export async function createDocumentation(
   await app.ready();
   return app;
 }
+
+const about = (version: string): NonNullable<FastifyDynamicSwaggerOptions['openapi']> => ({
+  openapi: '3.1.0',
+  info: {
+    title: 'Signet',
+    version,
+    description,
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  // Relative: the page tries the service that it came from, by whatever name it was reached.
+  servers: [{ url: '/' }],
+  tags: [
+    { name: 'oauth', description: 'Tokens for clients and resource servers' },
+    { name: 'discovery', description: 'Public keys and metadata' },
+    { name: 'self-service', description: 'What an agent may do to itself' },
+    { name: 'agents', description: 'Machine identities' },
+    { name: 'organizations', description: 'Owners of agents and teams' },
+    { name: 'teams', description: 'Groups of agents within an organization' },
+    { name: 'webhooks', description: 'Who is told of events' },
+    { name: 'administrators', description: 'Who manages the service, and their API keys' },
+    { name: 'keys', description: 'The keys that sign tokens' },
+    { name: 'audit', description: 'Who did what to what' },
+    { name: 'operations', description: 'Health and metrics' },
+  ],
+  components: {
+    securitySchemes: {
+      administrator: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'An administrator’s e-mail address and password, or an API key in its place.',
+      },
+      apiKey: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An API key of an administrator.',
+      },
+      accessToken: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'An access token.',
+      },
+      client: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'client_id and client_secret; or both in the body.',
+      },
+    },
+  },
+});
 
 /** The role that a route needs, and the other way to say who one is. */
 function forAdministrators(method: string, url: string, schema: FastifySchema | undefined): FastifySchema {
