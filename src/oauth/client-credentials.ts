@@ -10,7 +10,7 @@ import {
   toTokenResponse,
 } from './issue-tokens.ts';
 import { formatRefreshToken } from './refresh-token-format.ts';
-import type { Client, ClientSecretRow, NewGrant, NewRefreshToken } from './tokens.store.ts';
+import type { Client, ClientSecretRow, NewGrant, NewRefreshToken, UsedSecret } from './tokens.store.ts';
 
 /** The use of a secret that lives for a grace period is noted at most once a minute. */
 const USE_STEP_MILLISECONDS = 60_000;
@@ -52,9 +52,9 @@ export async function clientCredentials(
   return toTokenResponse(claims, accessToken, refreshToken);
 }
 
-function usedSecret({ id, expiresAt, lastUsedAt }: ClientSecretRow, now: number): NewGrant['usedSecret'] {
-  if (expiresAt === null) return 'newest';
-  return (lastUsedAt ?? 0) <= now - USE_STEP_MILLISECONDS ? id : null;
+function usedSecret({ id, expiresAt, lastUsedAt }: ClientSecretRow, now: number): UsedSecret | null {
+  const isNewest = expiresAt === null;
+  return isNewest || (lastUsedAt ?? 0) <= now - USE_STEP_MILLISECONDS ? { id, isNewest } : null;
 }
 
 interface GrantStart {

@@ -51,14 +51,15 @@ const NEXT_ID = "nextval('refresh_tokens_id_seq') as id";
 
 export const ISSUE = `with grants as materialized (
       select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
-        $8::int[], $9::int[], $10::text[], $11::bigint[]) with ordinality as grants (agent_id, now, secret_used_at,
+        $8::int[], $9::int[], $10::text[], $11::bigint[]) with ordinality as grants (agent_id, now, newest_secret_id,
         used_secret_id, client_secret_id, digest, grant_id, sequence, token_epoch, scopes, expires_at, place)),
     ${LOCKED},
     counted as (
       update agents set token_count = token_count + batch.tokens, last_activity_at = batch.now,
         secret_used_at = coalesce(batch.secret_used_at, agents.secret_used_at)
-      from (select agent_id, count(*) as tokens, max(now) as now, max(secret_used_at) as secret_used_at from grants
-        group by agent_id) as batch
+      from (select agent_id, count(*) as tokens, max(now) as now, max(now) filter (where exists (
+          select from client_secrets where id = newest_secret_id and expires_at is null)) as secret_used_at
+        from grants group by agent_id) as batch
       where agents.id = batch.agent_id and ${ALL_LOCKED}),
     touched as (
       update client_secrets set last_used_at = batch.now

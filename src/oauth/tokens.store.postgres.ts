@@ -69,8 +69,8 @@ export class PostgresTokensStore implements TokensStore {
         ...columns(grants, [
           (grant) => grant.agentId,
           (grant) => grant.now,
-          (grant) => (grant.usedSecret === 'newest' ? grant.now : null),
-          (grant) => (typeof grant.usedSecret === 'number' ? grant.usedSecret : null),
+          ({ usedSecret }) => (usedSecret?.isNewest === true ? usedSecret.id : null),
+          ({ usedSecret }) => (usedSecret?.isNewest === false ? usedSecret.id : null),
         ]),
         ...tokenColumns(grants.map((grant) => grant.refreshToken)),
       ],

@@ -27,6 +27,7 @@ import type {
   TokenLookup,
   TokenState,
   TokensStore,
+  UsedSecret,
 } from './tokens.store.ts';
 
 const sql = {
@@ -45,8 +46,10 @@ const sql = {
   tokenState: `select ${CLIENT_COLUMNS}, exists (select 1 from revoked_tokens where id = ?2
       union all select 1 from revoked_tokens where id = ?3) as is_revoked
     from (select 1) left join agents on agents.id = ?1`,
-  countTokens: `update agents set token_count = token_count + ?, refresh_count = refresh_count + ?,
-    last_activity_at = ?, secret_used_at = coalesce(?, secret_used_at) where id = ?`,
+  countTokens: `update agents set token_count = token_count + ?1, refresh_count = refresh_count + ?2,
+    last_activity_at = ?3, secret_used_at = case
+      when exists (select 1 from client_secrets where id = ?4 and expires_at is null) then ?3 else secret_used_at end
+    where id = ?5`,
   touchSecret: 'update client_secrets set last_used_at = ? where id = ?',
   insertRefreshToken: `insert into refresh_tokens
     (client_secret_id, digest, grant_id, sequence, token_epoch, scopes, issued_at, expires_at)
@@ -129,26 +132,23 @@ export class SqliteTokensStore implements TokensStore {
 
   /** One update per agent, however many of its tokens the batch holds; returns the agents that exist. */
   #count(
-    items: ReadonlyArray<{ agentId: string; now: number; usedSecret?: NewGrant['usedSecret'] }>,
+    items: ReadonlyArray<{ agentId: string; now: number; usedSecret?: UsedSecret | null }>,
     each: { tokens: number; refreshes: number },
   ) {
-    const perAgent = new Map<string, { count: number; now: number; secretUsedAt: number | null }>();
+    const perAgent = new Map<string, { count: number; now: number; newestSecretId: number | null }>();
     for (const { agentId, now, usedSecret } of items) {
-      const { count = 0, secretUsedAt = null } = perAgent.get(agentId) ?? {};
-      perAgent.set(agentId, {
-        count: count + 1,
-        now,
-        secretUsedAt: usedSecret === 'newest' ? now : secretUsedAt,
-      });
+      const { count = 0, newestSecretId = null } = perAgent.get(agentId) ?? {};
+      const used = usedSecret?.isNewest === true ? usedSecret.id : newestSecretId;
+      perAgent.set(agentId, { count: count + 1, now, newestSecretId: used });
     }
     const present = new Set<string>();
-    for (const [agentId, { count, now, secretUsedAt }] of perAgent) {
+    for (const [agentId, { count, now, newestSecretId }] of perAgent) {
       const changes = this.#run(
         sql.countTokens,
         count * each.tokens,
         count * each.refreshes,
         now,
-        secretUsedAt,
+        newestSecretId,
         agentId,
       ).changes;
       if (changes === 1) present.add(agentId);
@@ -157,7 +157,7 @@ export class SqliteTokensStore implements TokensStore {
   }
 
   #storeGrant(grant: NewGrant): IssuedGrant {
-    if (typeof grant.usedSecret === 'number') this.#run(sql.touchSecret, grant.now, grant.usedSecret);
+    if (grant.usedSecret?.isNewest === false) this.#run(sql.touchSecret, grant.now, grant.usedSecret.id);
     const refreshTokenId = grant.refreshToken === null ? null : this.#insert(grant.refreshToken, grant.now);
     return { refreshTokenId };
   }

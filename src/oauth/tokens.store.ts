@@ -75,11 +75,17 @@ export interface ClientLookup {
   now: number;
 }
 
+/** `isNewest`: when the client authenticated; its use is noted as that of the newest only where it still is. */
+export interface UsedSecret {
+  id: number;
+  isNewest: boolean;
+}
+
 export interface NewGrant {
   agentId: string;
   now: number;
-  /** The secret that the client used, an older one by its row; null where that was noted a moment ago. */
-  usedSecret: 'newest' | number | null;
+  /** The secret that the client used; null where that was noted a moment ago. */
+  usedSecret: UsedSecret | null;
   refreshToken: NewRefreshToken | null;
   /** Told in the same transaction; null where nobody subscribes. */
   happening: Happening | null;

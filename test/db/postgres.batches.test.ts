@@ -32,7 +32,7 @@ for (const hasNamedStatements of [true, false]) {
           const grants = Array.from({ length: BATCH }, (_, index) => {
             const agentId = agentOf(index);
             const refreshToken = aRefreshToken({ clientSecretId: secretOf(agentId) });
-            const usedSecret = index % 2 === 0 ? ('newest' as const) : secretOf(agentId);
+            const usedSecret = { id: secretOf(agentId), isNewest: index % 2 === 0 };
             return aGrant(agentId, {
               refreshToken,
               usedSecret,

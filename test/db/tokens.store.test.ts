@@ -120,18 +120,22 @@ onEachDatabase((opened) => {
       tokensStore.issue([aGrant(agent.id, { usedSecret, now }), aGrant(agent.id, { now })], tellNobody);
     const lastUses = async () =>
       (await listLivingSecrets(database.reader, agent.id, NOW)).map((secret) => secret.lastUsedAt);
-    await use('newest', NOW + 7);
+    const [newest = assert.fail()] = (await findClient(agent.clientId))?.secrets ?? [];
+    await use({ id: newest.id, isNewest: true }, NOW + 7);
     assert.deepEqual(await lastUses(), [NOW + 7]);
     await database.transaction(async (tx) => {
       await endSecrets(tx, agent.id, NOW + 1000);
       await insertSecret(tx, { agentId: agent.id, digest: aDigest(), createdAt: NOW });
     });
     assert.deepEqual(await lastUses(), [null, NOW + 7]);
-    const [older] = (await findClient(agent.clientId))?.secrets ?? [];
-    assert.deepEqual([older?.expiresAt, older?.lastUsedAt], [NOW + 1000, NOW + 7]);
-    await use(older?.id ?? null, NOW + 9);
+    const [older, newer = assert.fail()] = (await findClient(agent.clientId))?.secrets ?? [];
+    assert.deepEqual([older?.id, older?.expiresAt, older?.lastUsedAt], [newest.id, NOW + 1000, NOW + 7]);
+    await use({ id: newest.id, isNewest: false }, NOW + 9);
     assert.deepEqual(await lastUses(), [null, NOW + 9]);
-    await use('newest', NOW + 11);
+    // It was the newest when the client authenticated, and is not any more.
+    await use({ id: newest.id, isNewest: true }, NOW + 10);
+    assert.deepEqual(await lastUses(), [null, NOW + 9]);
+    await use({ id: newer.id, isNewest: true }, NOW + 11);
     assert.deepEqual(await lastUses(), [NOW + 11, NOW + 9]);
   });
 
