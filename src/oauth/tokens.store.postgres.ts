@@ -101,12 +101,12 @@ export class PostgresTokensStore implements TokensStore {
   }
 
   async findTokenStates(lookups: readonly TokenLookup[]): Promise<TokenState[]> {
-    const rows = await this.#database.read<ClientRow & { revoked_id: string | null }>(FIND_STATES, [
+    const rows = await this.#database.read<ClientRow & { revoked_ids: string[] }>(FIND_STATES, [
       lookups.map(({ agentId }) => agentId),
       lookups.flatMap(({ tokenId, grantId }) => [tokenId, grantId]),
     ]);
     const agents = new Map(rows.map((row) => [row.agent_id, toClient(row)]));
-    const revoked = new Set(rows.map((row) => row.revoked_id));
+    const revoked = new Set(rows[0]?.revoked_ids);
     return lookups.map(({ agentId, tokenId, grantId }) => ({
       agent: agents.get(agentId) ?? null,
       isRevoked: revoked.has(tokenId) || revoked.has(grantId),
