@@ -10,8 +10,8 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * `/openapi.json` and the page at `/docs`, of the routes that are registered after this call. What makes them is a sixth
- * of what a start would load, so it is loaded when somebody asks for them.
+ * `/openapi.json` and the page at `/docs`, of the routes that are registered after this call. What makes them is an
+ * eighth of the time of a start, so it is loaded when somebody asks for them.
  */
 export function serveOpenapi(app: FastifyInstance, version: string): void {
   const routes: RouteOptions[] = [];

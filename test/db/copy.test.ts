@@ -128,7 +128,7 @@ test('no service can start on a SQLite file while it is copied', async () => {
 
 test('a service that starts on a PostgreSQL database waits for the end of a copy into it', async (t) => {
   const postgres = kinds[1] as Kind;
-  if (!databaseKinds.includes('PostgreSQL')) return t.skip();
+  if (!databaseKinds.includes('PostgreSQL')) return t.skip('it is about copies into PostgreSQL');
   const { place, query } = await postgres.newPlace();
   const target = await openTarget(place);
   let isOpen = false;
@@ -147,7 +147,7 @@ test('a service that starts on a PostgreSQL database waits for the end of a copy
 
 test('the rows that lose a NUL on PostgreSQL are counted', async (t) => {
   const postgres = kinds[1] as Kind;
-  if (!databaseKinds.includes('PostgreSQL')) return t.skip();
+  if (!databaseKinds.includes('PostgreSQL')) return t.skip('it is about copies into PostgreSQL');
   const { place } = await postgres.newPlace();
   const { text, json } = await run(source, place);
   const rows = await sqliteQuery(source)(ROWS);
