@@ -3,16 +3,22 @@ import { DatabaseUnavailable, DatabaseUnusable, UniqueViolation } from './databa
 import { migrate } from './migrate.ts';
 import { PostgresConnection, types } from './postgres-connection.ts';
 import { codeOf, isUnavailable } from './postgres-errors.ts';
-import { connectionConfig, type PostgresOptions, placeOf, sslModeOf } from './postgres-url.ts';
+import {
+  connectionConfig,
+  type PostgresOptions,
+  placeOf,
+  sessionSettings,
+  sslModeOf,
+} from './postgres-url.ts';
 
 const SETTING = 'SIGNET_DATABASE_URL';
 const OLDEST_VERSION = 140_000;
 /** "Signet", as one number: whoever migrates holds the advisory lock of it. */
 const MIGRATION_LOCK = 0x53_69_67_6e_65_74;
 
-/** Sees that the server can be used, and says whether connections to it are encrypted. */
-export async function openServer({ url }: PostgresOptions): Promise<{ isEncrypted: boolean }> {
-  const { isEncrypted } = await atServer(url, async () => {});
+/** Sees that the server can be used as the pool will use it, and says whether connections to it are encrypted. */
+export async function openServer(options: PostgresOptions): Promise<{ isEncrypted: boolean }> {
+  const { isEncrypted } = await atServer(options.url, async () => {}, sessionSettings(options));
   return { isEncrypted };
 }
 
@@ -41,9 +47,10 @@ export async function openClient(url: string, setting: string): Promise<pg.Clien
 async function atServer<T>(
   url: string,
   run: (client: pg.Client) => Promise<T>,
+  settings?: pg.ClientConfig,
 ): Promise<{ isEncrypted: boolean; value: T }> {
   try {
-    const { client, isEncrypted } = await connect(url);
+    const { client, isEncrypted } = await connect(url, settings);
     try {
       await requireVersion(client);
       return { isEncrypted, value: await run(client) };
@@ -56,19 +63,26 @@ async function atServer<T>(
 }
 
 /** `prefer` is a matter of the server: encrypted where it can, in the clear where it cannot. */
-async function connect(url: string): Promise<{ client: pg.Client; isEncrypted: boolean }> {
+async function connect(
+  url: string,
+  settings?: pg.ClientConfig,
+): Promise<{ client: pg.Client; isEncrypted: boolean }> {
+  const attempt = async (isEncrypted: boolean) => ({
+    client: await open({ ...connectionConfig(url, { isEncrypted }), ...settings }),
+    isEncrypted,
+  });
   const mode = sslModeOf(url);
-  if (mode === 'disable') return { client: await open(url, false), isEncrypted: false };
+  if (mode === 'disable') return attempt(false);
   try {
-    return { client: await open(url, true), isEncrypted: true };
+    return await attempt(true);
   } catch (error) {
     if (mode !== 'prefer' || !isWithoutTls(error)) throw error;
-    return { client: await open(url, false), isEncrypted: false };
+    return attempt(false);
   }
 }
 
-async function open(url: string, isEncrypted: boolean): Promise<pg.Client> {
-  const client = new pg.Client({ ...connectionConfig(url, { isEncrypted }), types });
+async function open(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client({ ...config, types });
   client.on('error', () => {});
   await client.connect();
   return client;
@@ -124,11 +138,20 @@ function sentence(error: unknown, place: string): string {
   if (/CERT|ALTNAME|SIGNATURE|SSL/.test(code)) {
     return `The certificate of the database server at ${place} is not trusted (${code}). Name its authority with sslrootcert in SIGNET_DATABASE_URL.`;
   }
+  if (code === POOLER_REFUSES && /startup parameter/.test(message)) {
+    return `The pooler at ${place} refuses the settings of a session. Set SIGNET_DATABASE_STATEMENTS=unnamed, or let it ignore them.`;
+  }
+  if (code === POOLER_REFUSES) {
+    return `What answers at ${place} refuses the connection: ${message}. Correct SIGNET_DATABASE_URL, or the settings of the pooler there.`;
+  }
   if (isUnavailable(error)) {
     return `No PostgreSQL server answers at ${place} (${code || message}). Start it, or correct SIGNET_DATABASE_URL.`;
   }
   return `The database at ${place} cannot be used: ${message}`;
 }
+
+/** The code of all that PgBouncer refuses by itself: a password, a user, a database, a setting of the session. */
+const POOLER_REFUSES = '08P01';
 
 const SENTENCES: ReadonlyArray<readonly [codes: readonly string[], sentence: string]> = [
   [

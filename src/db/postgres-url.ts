@@ -21,11 +21,16 @@ export function poolConfig(options: PostgresOptions, tls: { isEncrypted: boolean
     max: options.connections,
     idleTimeoutMillis: IDLE_CONNECTION_MILLISECONDS,
     query_timeout: ANSWER_MILLISECONDS,
-    // A pooler that shares connections refuses settings of one session: there the role has to carry them.
-    ...(options.hasNamedStatements && {
-      statement_timeout: STATEMENT_MILLISECONDS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLISECONDS,
-    }),
+    ...sessionSettings(options),
+  };
+}
+
+/** None through a pooler that shares connections, which refuses settings of one session: there the role has to carry them. */
+export function sessionSettings({ hasNamedStatements }: PostgresOptions): PoolConfig {
+  if (!hasNamedStatements) return {};
+  return {
+    statement_timeout: STATEMENT_MILLISECONDS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MILLISECONDS,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -15,16 +15,20 @@ export function pgBouncerVersion(): { major: number; minor: number } | null {
 }
 
 export interface PgBouncer {
-  /** The same database, through it. */
-  through(url: string): string;
+  /** The same database through it, encrypted where the URL names an authority to trust. */
+  through(url: string, trust?: { authority: string }): string;
   stop(): Promise<void>;
 }
 
 /** Fewer connections than any two instances want at once, so that they share them. */
 const SERVER_CONNECTIONS = 4;
 const NOBODY = 65_534;
+const certificates = join(import.meta.dirname, '..', 'webhooks', 'faults', 'certificates');
 
-/** In transaction mode, in front of the server of the URL, with further lines for its section `[pgbouncer]`. */
+/**
+ * In transaction mode, in front of the server of the URL, with further lines for its section `[pgbouncer]`. Whoever comes
+ * proves by SCRAM that they know the password of the URL.
+ */
 export async function startPgBouncer(url: string, lines: readonly string[]): Promise<PgBouncer> {
   const { hostname, port, username, password } = new URL(url);
   const folder = temporaryFolder();
@@ -37,27 +41,46 @@ export async function startPgBouncer(url: string, lines: readonly string[]): Pro
     'listen_addr = 127.0.0.1',
     `listen_port = ${ownPort}`,
     'unix_socket_dir =',
-    'auth_type = any',
+    'auth_type = scram-sha-256',
+    `auth_file = ${join(folder, 'users.txt')}`,
+    'client_tls_sslmode = allow',
+    `client_tls_cert_file = ${join(folder, 'good.crt')}`,
+    `client_tls_key_file = ${join(folder, 'receiver.key')}`,
     'pool_mode = transaction',
     `default_pool_size = ${SERVER_CONNECTIONS}`,
     ...lines,
   ];
   writeFileSync(file, `${ini.join('\n')}\n`);
-  chmodSync(folder, 0o755);
-  // It does not run as root.
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const bouncer = spawn('pgbouncer', ['-q', file], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
+  writeFileSync(join(folder, 'users.txt'), `"${username}" "${password}"\n`);
+  for (const name of ['good.crt', 'receiver.key']) copyFileSync(join(certificates, name), join(folder, name));
+  const bouncer = spawn('pgbouncer', ['-q', file], {
+    ...handOver(folder),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const said: string[] = [];
   bouncer.stderr.on('data', (chunk) => said.push(String(chunk)));
   await untilItListens(bouncer, ownPort, said);
   return {
-    through: (direct) => Object.assign(new URL(direct), { port: String(ownPort) }).href,
+    through(direct, trust) {
+      const own = Object.assign(new URL(direct), { port: String(ownPort) });
+      if (trust === undefined) return own.href;
+      own.hostname = 'localhost';
+      own.search = String(new URLSearchParams({ sslmode: 'verify-full', sslrootcert: trust.authority }));
+      return own.href;
+    },
     async stop() {
       bouncer.kill('SIGKILL');
       if (bouncer.exitCode === null && bouncer.signalCode === null) await once(bouncer, 'exit');
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** It does not run as root, and is strict about who may read a key. */
+function handOver(folder: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of ['.', ...readdirSync(folder)]) chownSync(join(folder, name), NOBODY, NOBODY);
+  return { uid: NOBODY, gid: NOBODY };
 }
 
 async function untilItListens(bouncer: ChildProcess, port: number, said: readonly string[]): Promise<void> {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { openPostgres } from '../../src/db/postgres.ts';
 import { TestClock } from '../clock.ts';
 import { createPostgres, databaseKinds } from '../databases.ts';
 import { send, startService, type TestService } from '../harness.ts';
 import { assertNothingLost, progress, startLoad, until } from '../outage/load.ts';
 import { startWire } from '../outage/wire.ts';
 import { pgBouncerVersion, startPgBouncer } from './pgbouncer.ts';
+import { unusable } from './postgres.ts';
 
 const version = pgBouncerVersion();
 /** From then on it knows the names of statements itself, and prepares them on whichever connection it takes. */
@@ -14,6 +17,8 @@ const NAMES = [
   'max_prepared_statements = 200',
   'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout',
 ];
+
+const authority = join(import.meta.dirname, '..', 'webhooks', 'faults', 'certificates', 'authority.crt');
 
 function reasonToSkip(): string | false {
   if (!databaseKinds.includes('PostgreSQL')) return 'this run has no PostgreSQL';
@@ -25,7 +30,7 @@ describe('PgBouncer in transaction mode', { skip: reasonToSkip() }, () => {
     ['unnamed', [], false],
     ['named', NAMES, !knowsNames && 'this PgBouncer is older than 1.21'],
   ] as const) {
-    test(`${statements} statements: two instances start on an empty database and lose nothing under load`, {
+    test(`${statements} statements over TLS: two instances start on an empty database and lose nothing under load`, {
       skip,
     }, async () => {
       const place = await createPostgres({ isEmpty: true });
@@ -33,7 +38,7 @@ describe('PgBouncer in transaction mode', { skip: reasonToSkip() }, () => {
       const bouncer = await startPgBouncer(direct, lines);
       const env = {
         ...place.env,
-        SIGNET_DATABASE_URL: bouncer.through(direct),
+        SIGNET_DATABASE_URL: bouncer.through(direct, { authority }),
         SIGNET_DATABASE_STATEMENTS: statements,
         SIGNET_PUBLIC_URL: 'https://signet.test',
       };
@@ -60,6 +65,25 @@ describe('PgBouncer in transaction mode', { skip: reasonToSkip() }, () => {
       }
     });
   }
+
+  test('the start says what PgBouncer refuses: a password, a setting of the session', async () => {
+    const place = await createPostgres();
+    const direct = place.env['SIGNET_DATABASE_URL'] ?? '';
+    const bouncer = await startPgBouncer(direct, []);
+    const right = bouncer.through(direct);
+    const wrong = Object.assign(new URL(right), { password: 'guessed' }).href;
+    try {
+      for (const [url, hasNamedStatements, reason] of [
+        [wrong, false, /refuses the connection: .*authentication failed/],
+        [right, true, /refuses the settings of a session. Set SIGNET_DATABASE_STATEMENTS=unnamed/],
+      ] as const) {
+        await assert.rejects(openPostgres({ url, connections: 1, hasNamedStatements }), unusable(reason));
+      }
+    } finally {
+      await bouncer.stop();
+      await place.remove();
+    }
+  });
 
   test('a server that it cannot reach is an outage like any other, and ends by itself', async () => {
     const place = await createPostgres();
