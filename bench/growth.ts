@@ -29,11 +29,13 @@ const { values: options } = parseArgs({
     large: { type: 'string', default: '1000000' },
     'refresh-tokens': { type: 'string', default: '5' },
     history: { type: 'string', default: '200000' },
+    'in-use': { type: 'string', default: '1000' },
     samples: { type: 'string', default: '10' },
     seconds: { type: 'string', default: '1.5' },
     connections: { type: 'string', default: '16' },
     rate: { type: 'string', default: '100' },
-    refreshes: { type: 'string', default: '1000' },
+    calm: { type: 'string', default: '6' },
+    refreshes: { type: 'string', default: '500' },
     folder: { type: 'string', default: new URL('./results', import.meta.url).pathname },
     help: { type: 'boolean', default: false },
   },
@@ -46,11 +48,13 @@ const usage = `node bench/growth.ts [options]
   --large 1000000              agents on the other side
   --refresh-tokens 5           living refresh tokens for each agent
   --history 200000             on the large side: revocations, and events with a delivery and an attempt
+  --in-use 1000                how many agents, and how many refresh tokens, are used, each as often as the others
   --samples 10                 how often each figure is taken
   --seconds 1.5                how long a sample takes
   --connections 16
   --rate 100                   tokens a second where latency is measured
-  --refreshes 1000             in a sample
+  --calm 6                     how many seconds of them a sample has: a p99 wants hundreds
+  --refreshes 500              in a sample
   --folder PATH                where growth.md is written; default bench/results`;
 
 /** No slower than this, the large one over the small one. */
@@ -63,7 +67,9 @@ interface Pair {
 
 async function main(): Promise<void> {
   if (options.help) return console.log(usage);
-  const pages = [`# Growth\n\n${machineLine()}\n${options.samples} pairs of samples.`];
+  const pages = [
+    `# Growth\n\n${machineLine()}\n${options.samples} pairs of samples, ${options['in-use']} agents in use.`,
+  ];
   for (const database of options.databases.split(',')) {
     const server = database === 'postgres' ? await startPostgres() : null;
     try {
@@ -111,12 +117,13 @@ async function start(
     agents,
     refreshTokens: agents * Number(options['refresh-tokens']),
     history: name === 'large' ? Number(options.history) : 0,
-    known: 100_000,
+    known: Number(options['in-use']),
   };
   return startSide(place, size, {
     milliseconds: Number(options.seconds) * 1000,
     connections: Number(options.connections),
     perSecond: Number(options.rate),
+    calmMilliseconds: Number(options.calm) * 1000,
     refreshes: Number(options.refreshes),
   });
 }

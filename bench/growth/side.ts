@@ -35,8 +35,9 @@ export interface Cost extends Loaded {
 export interface SideOptions {
   milliseconds: number;
   connections: number;
-  /** Of the calm sample. */
+  /** Of the calm sample, as its length is. */
   perSecond: number;
+  calmMilliseconds: number;
   refreshes: number;
 }
 
@@ -99,7 +100,7 @@ const FASTEST = 8000;
 async function takeSample(
   known: Known,
   load: (job: Job) => Promise<Cost>,
-  { milliseconds, perSecond, refreshes }: SideOptions,
+  { milliseconds, perSecond, calmMilliseconds, refreshes }: SideOptions,
 ): Promise<SideSample> {
   const requests = tokenRequests(known, (milliseconds / 1000) * FASTEST);
   const tokens = await load({ requests, expects: 'access_token', isEndless: true, milliseconds });
@@ -108,10 +109,10 @@ async function takeSample(
   const refreshed = await load({ requests: taken.map(refresh), expects: 'access_token' });
   known.refreshTokens.push(...refreshed.refreshTokens);
   const calm = await load({
-    requests: tokenRequests(known, (milliseconds / 1000) * perSecond),
+    requests: tokenRequests(known, (calmMilliseconds / 1000) * perSecond),
     expects: 'access_token',
     perSecond,
-    milliseconds,
+    milliseconds: calmMilliseconds,
   });
   return { tokens, introspections, refreshes: refreshed, calm };
 }
