@@ -34,7 +34,12 @@ export class TestClock implements Clock {
     milliseconds?: number;
   }): void {
     const { days = 0, hours = 0, minutes = 0, seconds = 0, milliseconds = 0 } = by;
-    this.#now += (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + milliseconds;
+    this.advanceTo(this.#now + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + milliseconds);
+  }
+
+  /** Not backwards. */
+  advanceTo(time: number): void {
+    this.#now = Math.max(this.#now, time);
     const due = [...this.#timers].filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at);
     for (const timer of due) {
       this.#timers.delete(timer);

@@ -4,15 +4,13 @@ import { after, before, test } from 'node:test';
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
 import { freePort } from '../free-port.ts';
 import { send } from '../harness.ts';
+import { until } from '../until.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
-import { until } from '../webhooks/faults/scene.ts';
 
 const CALLERS = 6;
 /** So many acknowledged changes before a kill amid sending, so many answers before a kill behind the last of them. */
 const CHANGES = 40;
 const ANSWERS = 30;
-/** What a kill cut short comes again when its lease has ended, after many seconds. */
-const POLL_MILLISECONDS = 250;
 const MOMENTS = ['while sending', 'after the 2xx', 'while sending'] as const;
 
 /** What the receivers saw, and in which life of the process. */
@@ -110,7 +108,7 @@ async function liveUntilKilled(moment: (typeof MOMENTS)[number]): Promise<void> 
   }
   const callers = Promise.allSettled(Array.from({ length: CALLERS }, () => caller(child, changes)));
   if (moment === 'while sending') {
-    await until(() => changes.length >= CHANGES && held.length >= 4, 'load');
+    await until('load', () => changes.length >= CHANGES && held.length >= 4);
     child.process.kill('SIGKILL');
   }
   for (const end of await callers) {
@@ -132,7 +130,7 @@ async function settledDeliveries(child: Child, target: Target): Promise<Delivery
     const deliveries = await deliveriesOf(child, target);
     return deliveries.every(isFinal) ? deliveries : null;
   };
-  return until(ended, 'deliveries to end', POLL_MILLISECONDS);
+  return until('deliveries to end', ended);
 }
 
 const requestsOf = ({ requests }: Target, { id }: Delivery): Request[] =>

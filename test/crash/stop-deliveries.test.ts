@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { adminEnv, childFolder, startChild } from '../child.ts';
 import { freePort } from '../free-port.ts';
 import { send } from '../harness.ts';
+import { until } from '../until.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
-import { until } from '../webhooks/faults/scene.ts';
 
 const EVENTS = 10;
 const UNDER_WAY = 4;
@@ -40,10 +40,10 @@ test('SIGTERM: requests under way finish, the rest is sent by the next start, an
   for (let made = 0; made < EVENTS; made++) {
     await send(stopped.url, 'POST', '/api/agents', { admin: true, json: { name: 'stop' } });
   }
-  await until(() => held.length === UNDER_WAY, 'requests under way');
+  await until('requests under way', () => held.length === UNDER_WAY);
 
   stopped.process.kill('SIGTERM');
-  await until(() => isRefused(stopped.url), 'the stop');
+  await until('the stop', () => isRefused(stopped.url));
   for (const response of held) response.writeHead(200).end();
   assert.equal((await stopped.exited).code, 0);
   assert.equal(receiver.seen.length, UNDER_WAY);
@@ -51,11 +51,11 @@ test('SIGTERM: requests under way finish, the rest is sent by the next start, an
   isHolding = false;
   const { url, kill } = await startChild({ folder, port, env: adminEnv });
   const path = `/api/webhooks/${created.body.webhook.id}/deliveries`;
-  const deliveries = await until(async () => {
+  const deliveries = await until('every delivery', async () => {
     const { body } = await send(url, 'GET', path, { admin: true });
     const isDone = body.deliveries.every(({ status }: { status: string }) => status === 'delivered');
     return isDone ? body.deliveries : null;
-  }, 'every delivery');
+  });
   assert.equal(deliveries.length, EVENTS);
   assert.deepEqual([receiver.seen.length, deliveriesSent().size], [EVENTS, EVENTS]);
   assert.equal((await kill('SIGTERM')).code, 0);

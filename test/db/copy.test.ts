@@ -10,8 +10,7 @@ import { SqliteDatabase } from '../../src/db/sqlite.ts';
 import { openSqliteSource } from '../../src/db/sqlite-copy.ts';
 import { database } from '../../src/settings.ts';
 import { databaseKinds, sqliteQuery } from '../databases.ts';
-import { until } from '../webhooks/listener.ts';
-
+import { until } from '../until.ts';
 import {
   assertRefused,
   copied,

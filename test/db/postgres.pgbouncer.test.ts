@@ -5,8 +5,9 @@ import { openPostgres } from '../../src/db/postgres.ts';
 import { TestClock } from '../clock.ts';
 import { createPostgres, databaseKinds } from '../databases.ts';
 import { send, startService, type TestService } from '../harness.ts';
-import { assertNothingLost, progress, startLoad, until } from '../outage/load.ts';
+import { assertNothingLost, progress, startLoad } from '../outage/load.ts';
 import { startWire } from '../outage/wire.ts';
+import { until } from '../until.ts';
 import { pgBouncerVersion, startPgBouncer } from './pgbouncer.ts';
 import { unusable } from './postgres.ts';
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ADMIN, startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { fencedBlocks } from './markdown.ts';
 import { type ExampleServer, startExample } from './webhook-example.ts';
 import { fileName } from './webhook-snippets.ts';
@@ -45,6 +46,7 @@ test('docs/webhooks.md: receiver.mjs handles an event once, however often it com
   assert.equal(tested.success, true);
   const { body: again } = await asAdmin('POST', `${path}/${tested.delivery_id}/redeliver`);
   await until(
+    'the delivery',
     async () => (await asAdmin('GET', `${path}/${again.delivery.id}`)).body.delivery.status === 'delivered',
   );
   assert.equal(server.printed().split('webhook.test').length - 1, 1);
@@ -81,11 +83,3 @@ test('docs/webhooks.md: the first command makes the webhook that the page shows'
   assert.deepEqual(made.webhook, { ...shown.webhook, id, created_at });
   assert.deepEqual(Object.keys(made), Object.keys(shown));
 });
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('It did not come to be.');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { databaseKinds, useDatabase } from '../databases.ts';
 import { type Answer, startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { answer, type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
-import { createHook, onlyDelivery, until } from '../webhooks/faults/scene.ts';
+import { createHook, onlyDelivery } from '../webhooks/faults/scene.ts';
 
 const RATE = 30;
 
@@ -27,10 +28,10 @@ for (const kind of databaseKinds) {
 
     /** Lets what runs each minute run until it has done its part. */
     async function minutesUntil(what: string, happened: () => Promise<boolean>): Promise<void> {
-      await until(async () => {
+      await until(what, async () => {
         service.clock.advance({ minutes: 1 });
         return happened();
-      }, what);
+      });
     }
 
     async function countRevocations(): Promise<number> {
@@ -134,8 +135,8 @@ for (const kind of databaseKinds) {
       test('none waits for longer than the leap, none is made too often, and nothing turns in circles', async () => {
         const hook = await createHook(service, receiver.url, 5);
         await service.createAgent();
-        await until(() => receiver.seen.length === 1, 'the first attempt');
-        await until(async () => (await onlyDelivery(service, hook)).attempt_history.length === 1, 'its note');
+        await until('the first attempt', () => receiver.seen.length === 1);
+        await until('its note', async () => (await onlyDelivery(service, hook)).attempt_history.length === 1);
         service.clock.leap(-1);
         const before = await commits();
         service.clock.advance({ minutes: 5 });
@@ -143,8 +144,8 @@ for (const kind of databaseKinds) {
         assert.ok((await commits()) - before < 40);
         assert.equal(receiver.seen.length, 1);
         service.clock.advance({ days: 1 });
-        await until(() => receiver.seen.length === 2, 'the second attempt');
-        await until(async () => (await onlyDelivery(service, hook)).attempt_history.length === 2, 'its note');
+        await until('the second attempt', () => receiver.seen.length === 2);
+        await until('its note', async () => (await onlyDelivery(service, hook)).attempt_history.length === 2);
         service.clock.leap(1);
         await minutesUntil(
           'the delivery',

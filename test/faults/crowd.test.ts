@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { askForToken } from '../changes.ts';
 import { adminEnv, type Child, startChild } from '../child.ts';
 import { send } from '../harness.ts';
-import { until } from '../outage/load.ts';
+import { until } from '../until.ts';
 import { sqliteFolder } from './disk.ts';
 
 const IDLE = 10_000;

@@ -6,7 +6,8 @@ import { askForToken, assertKept } from '../changes.ts';
 import { adminEnv, type Child, runChild, startChild } from '../child.ts';
 import { freePort } from '../free-port.ts';
 import { type Answer, send } from '../harness.ts';
-import { assertNothingLost, assertRefusal, progress, refusals, startLoad, until } from '../outage/load.ts';
+import { assertNothingLost, assertRefusal, progress, refusals, startLoad } from '../outage/load.ts';
+import { until } from '../until.ts';
 import { eventIn, type Listener, listen } from '../webhooks/listener.ts';
 import { type Disk, mountDisk, whyNoDisk } from './disk.ts';
 

@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { adminEnv, type Child, runChild, startChild } from '../child.ts';
 import { freePort } from '../free-port.ts';
 import { type Answer, send } from '../harness.ts';
-import { assertNothingLost, assertRefusal, progress, refusals, startLoad, until } from '../outage/load.ts';
+import { assertNothingLost, assertRefusal, progress, refusals, startLoad } from '../outage/load.ts';
+import { until } from '../until.ts';
 import { type Disk, mountDisk, sqliteFolder, whyNoDisk } from './disk.ts';
 
 const env = { ...adminEnv, SIGNET_LOG_LEVEL: 'error' };

@@ -8,8 +8,8 @@ import { assertEveryKind, assertKept, type Known } from '../changes.ts';
 import { runChild } from '../child.ts';
 import { databaseKinds } from '../databases.ts';
 import type { TestAgent } from '../harness.ts';
+import { until } from '../until.ts';
 import { type Receiver, startReceiver } from '../webhooks/faults/receiver.ts';
-import { until } from '../webhooks/faults/scene.ts';
 import { startLoad } from './load.ts';
 import { INSTANCES, type Instance, type Scene, startScene } from './scene.ts';
 
@@ -134,11 +134,11 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     };
     const callers = Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(index)));
     try {
-      await until(() => kids.size === 1, 'tokens of the first key');
+      await until('tokens of the first key', () => kids.size === 1);
       for (const rotate of rotations) {
         const before = kids.size;
         await rotate();
-        await until(() => kids.size > before, 'tokens of the next key');
+        await until('tokens of the next key', () => kids.size > before);
       }
     } finally {
       isRotating = false;
@@ -164,7 +164,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
       const agent = await there.createAgent();
       const id = await createHook(here, 'token.issued');
       await there.tokens(agent);
-      await until(() => heardOf('token.issued', 'agent_id').includes(agent.id), 'the issued token');
+      await until('the issued token', () => heardOf('token.issued', 'agent_id').includes(agent.id));
       await here.change('PUT', `/api/webhooks/${id}`, { is_active: false });
       await there.tokens(agent);
       await here.change('DELETE', `/api/webhooks/${id}`);
@@ -172,7 +172,7 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     }
     const id = await createHook(instance(0), 'token.validation_failed');
     await instance(1).introspect('nothing of ours');
-    await until(() => heardOf('token.validation_failed', 'reason').length === 1, 'the failed validation');
+    await until('the failed validation', () => heardOf('token.validation_failed', 'reason').length === 1);
     await instance(2).change('DELETE', `/api/webhooks/${id}`);
   });
 
@@ -184,14 +184,14 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
     const load = startLoad(() => scene.balancer.url, known);
     try {
       const isEverywhere = () => held.length === UNDER_WAY * INSTANCES && known.length > CALLERS;
-      await until(isEverywhere, 'deliveries under way at every instance');
+      await until('deliveries under way at every instance', isEverywhere);
       const [killed, ...left] = scene.instances;
       assert.equal((await killed?.child.kill('SIGKILL'))?.signal, 'SIGKILL');
       answerHook = (response) => response.writeHead(200).end();
       for (const response of held) answerHook(response);
       scene.balancer.setTargets(left.map(({ child }) => child.url));
       const before = known.length;
-      await until(() => known.length > before + CALLERS, 'service by the others');
+      await until('service by the others', () => known.length > before + CALLERS);
     } finally {
       await load.stop();
     }
@@ -202,12 +202,12 @@ describe('PostgreSQL', { skip: !databaseKinds.includes('PostgreSQL') }, () => {
 
   async function assertDelivered(at: Instance, hook: string, known: readonly Known[]): Promise<void> {
     const waiting = `deliveries where webhook_id = '${hook}' and status <> 'delivered'`;
-    await until(async () => Number(await count(waiting)) <= UNDER_WAY, 'what the others had claimed');
+    await until('what the others had claimed', async () => Number(await count(waiting)) <= UNDER_WAY);
     const past = `next_attempt_at = next_attempt_at - ${LEASE_MILLISECONDS}`;
     await query(`update ${waiting.replace(' where', ` set ${past} where`)}`);
     // Whoever is woken by it looks for all that is due.
     await at.createAgent();
-    await until(async () => (await count(waiting)) === 0, 'every delivery');
+    await until('every delivery', async () => (await count(waiting)) === 0);
     const heard = heardOf('agent.created', 'agent_id');
     assert.ok(known.every(({ id }) => heard.includes(id)));
     const { deliveries } = await at.change('GET', `/api/webhooks/${hook}/deliveries`);

@@ -2,7 +2,8 @@ import { describe, test } from 'node:test';
 import { TestClock } from '../clock.ts';
 import { databaseKinds } from '../databases.ts';
 import { send, startService } from '../harness.ts';
-import { assertNothingLost, progress, refusals, startLoad, until } from './load.ts';
+import { until } from '../until.ts';
+import { assertNothingLost, progress, refusals, startLoad } from './load.ts';
 import { startReplicas } from './replicas.ts';
 import { startWire } from './wire.ts';
 

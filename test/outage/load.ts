@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { assertEveryKind, assertKept, changeEverything, type Known, type Take } from '../changes.ts';
 import type { Answer } from '../harness.ts';
+import { until } from '../until.ts';
 
 const CALLERS = 12;
 const AFTER_REFUSAL_MILLISECONDS = 20;
@@ -75,24 +76,13 @@ export async function assertNothingLost(url: string, load: Load): Promise<void> 
   await Promise.all(load.known.map((agent) => assertKept(url, agent)));
 }
 
-const GIVE_UP_MILLISECONDS = 30_000;
-
-/** Asks until it holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + GIVE_UP_MILLISECONDS;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await wait(10);
-  }
-}
-
 /** So many more acknowledged than now. */
-export function progress(load: Load, count = 30): Promise<void> {
+export async function progress(load: Load, count = 30): Promise<void> {
   const goal = load.acknowledged + count;
-  return until(`${count} more changes`, () => load.acknowledged >= goal);
+  await until(`${count} more changes`, () => load.acknowledged >= goal);
 }
 
-export function refusals(load: Load, count = 30): Promise<void> {
+export async function refusals(load: Load, count = 30): Promise<void> {
   const goal = load.refused + count;
-  return until(`${count} more refusals`, () => load.refused >= goal);
+  await until(`${count} more refusals`, () => load.refused >= goal);
 }

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
 import { databaseKinds } from '../databases.ts';
 import { type Answer, send } from '../harness.ts';
+import { until } from '../until.ts';
 import { type Listener, listen } from '../webhooks/listener.ts';
 import {
   assertNothingLost,
@@ -12,7 +13,6 @@ import {
   progress,
   refusals,
   startLoad,
-  until,
 } from './load.ts';
 import { type Server, startServer } from './server.ts';
 import { startWire, type Wire } from './wire.ts';

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { loadEmbeddedPostgres } from '../embedded-postgres.ts';
 import { freePort } from '../free-port.ts';
+import { until } from '../until.ts';
 
 /** A primary and its synchronous replica: a commit is acknowledged once both have it. */
 export interface Replicas {
@@ -64,13 +65,17 @@ export async function startReplicas(): Promise<Replicas> {
     start(second, replica, ['-c', `primary_conninfo=host=127.0.0.1 port=${primary.port} user=signet`]),
   ] as const;
   const ask = (at: { port: number }, sql: string) => askAt(urlOf(at), sql);
-  await until(() => ask(primary, "select 1 from pg_stat_replication where sync_state = 'sync'"));
+  await until('the replica', () =>
+    ask(primary, "select 1 from pg_stat_replication where sync_state = 'sync'"),
+  );
   return {
     primary,
     replica,
     url: urlOf(primary),
     killPrimary: () => kill(servers[0]),
-    promote: () => until(() => ask(replica, 'select 1 where pg_promote()')),
+    async promote() {
+      await until('the promotion', () => ask(replica, 'select 1 where pg_promote()'));
+    },
     async remove() {
       await Promise.all(servers.map(kill));
       // What a killed server leaves behind ends by itself when it notices.
@@ -110,13 +115,5 @@ async function askAt(url: string, sql: string): Promise<boolean> {
     return false;
   } finally {
     await client.end().catch(() => {});
-  }
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error('waited in vain for a server');
-    await wait(50);
   }
 }

@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { createPostgres, type DatabaseKind, databaseKinds, useDatabase } from '../databases.ts';
 import { send, startService, type TestService } from '../harness.ts';
-import { assertRefusal, until } from './load.ts';
+import { until } from '../until.ts';
+import { assertRefusal } from './load.ts';
 import { startWire } from './wire.ts';
 
 const INFO = 30;

@@ -6,7 +6,7 @@ import { adminEnv, type Child, childFolder, runChild, startChild } from '../chil
 import { databaseKinds, useDatabase } from '../databases.ts';
 import { freePort } from '../free-port.ts';
 import { send } from '../harness.ts';
-import { until } from '../webhooks/listener.ts';
+import { until } from '../until.ts';
 import { type Caller, createCaller, keepAsking } from './caller.ts';
 import { childrenOf, isAlive } from './family.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Receiver, startReceiver } from '../docs/webhook-receiver.ts';
 import { startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { allEvents } from './subscriber.ts';
 
 let service: TestService;
@@ -23,9 +23,9 @@ test('POST …/redeliver 409: an event that is no longer kept is not sent again'
   const { body: tested } = await asAdmin('POST', `${webhook}/test`);
   service.clock.advance({ days: 29 });
   const { body: again } = await asAdmin('POST', `${webhook}/deliveries/${tested.delivery_id}/redeliver`);
-  await until(async () => (await deliveriesOf(webhook))[0]?.status === 'delivered');
+  await until('the delivery', async () => (await deliveriesOf(webhook))[0]?.status === 'delivered');
   service.clock.advance({ days: 2 });
-  await until(async () => (await allEvents(service)).length === 0);
+  await until('pruning', async () => (await allEvents(service)).length === 0);
   const { status, body } = await asAdmin('POST', `${webhook}/deliveries/${again.delivery.id}/redeliver`);
   assert.equal(status, 409);
   assert.match(body.error_description, /no longer kept/);
@@ -41,12 +41,4 @@ async function deliveriesOf(webhook: string): Promise<{ id: string; status: stri
 
 function asAdmin(method: string, path: string, json?: unknown) {
   return service.call(method, path, { admin: true, ...(json !== undefined && { json }) });
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('It did not come to be.');
-    await delay(10);
-  }
 }

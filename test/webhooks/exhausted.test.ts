@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../harness.ts';
+import { until } from '../until.ts';
 import { insertBacklog } from './backlog-rows.ts';
 import { answer, startReceiver } from './faults/receiver.ts';
-import { createHook, listDeliveries, until } from './faults/scene.ts';
+import { createHook, listDeliveries } from './faults/scene.ts';
 
 test('deliveries whose attempts a crash used up end dead at once, however many, and none is sent', async (t) => {
   const service = await startService();
@@ -21,10 +22,10 @@ test('deliveries whose attempts a crash used up end dead at once, however many, 
     dueAt: service.clock.now(),
   });
   await service.createAgent();
-  const deliveries = await until(async () => {
+  const deliveries = await until('the end of all', async () => {
     const found = await listDeliveries(service, hook);
     return found.every(({ next_attempt_at }) => next_attempt_at === null) ? found : null;
-  }, 'the end of all');
+  });
   const dead = deliveries.filter(({ status }) => status === 'dead');
   assert.equal(dead.length, 20);
   assert.ok(dead.every(({ attempts }) => attempts === 2));

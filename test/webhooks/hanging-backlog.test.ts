@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { countUnderWay, insertBacklog } from './backlog-rows.ts';
 import { answer, hang, type Receiver, startReceiver } from './faults/receiver.ts';
-import { createHook, type Hook, listDeliveries, until } from './faults/scene.ts';
+import { createHook, type Hook, listDeliveries } from './faults/scene.ts';
 
 const WAITING = 100_000;
 const HEALTHY = 50;
@@ -32,12 +33,12 @@ after(async () => {
 /** Every webhook hears of new agents; each delivery to a healthy one takes a single attempt. */
 async function assertAllHear(expected: number): Promise<void> {
   for (let made = 0; made < EVENTS; made++) await service.createAgent();
-  await until(() => healthy.seen.length === HEALTHY * expected, 'the healthy ones');
+  await until('the healthy ones', () => healthy.seen.length === HEALTHY * expected);
   for (const hook of hooks) {
-    const deliveries = await until(async () => {
+    const deliveries = await until('every delivery', async () => {
       const found = await listDeliveries(service, hook);
       return found.every(({ status }) => status === 'delivered') ? found : null;
-    }, 'every delivery');
+    });
     assert.deepEqual(
       deliveries.map(({ attempts }) => attempts),
       Array(expected).fill(1),
@@ -59,7 +60,7 @@ test(`beside ${WAITING} deliveries that wait for a receiver that hangs, ${HEALTH
   await assertAllHear(2 * EVENTS);
 
   // No more than the slots of one webhook has left the database: the rest is not held in memory.
-  await until(() => hanging.seen.length >= SLOTS, 'the requests that hang');
+  await until('the requests that hang', () => hanging.seen.length >= SLOTS);
   const { underWay, waiting } = await countUnderWay(service.query, deaf.id);
   assert.ok(underWay <= SLOTS);
   assert.equal(waiting, WAITING + EVENTS);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { createHook, type Hook } from './hook.ts';
-import { eventIn, type Listener, listen, until } from './listener.ts';
+import { eventIn, type Listener, listen } from './listener.ts';
 
 let service: TestService;
 let listener: Listener;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Answer, TestService } from '../harness.ts';
-import { until } from './listener.ts';
+import { until } from '../until.ts';
 
 export interface DeliveryBody {
   id: string;
@@ -68,8 +68,7 @@ export async function createHook(
     },
     async retry() {
       const before = await hook.newest('retrying');
-      const wait = Date.parse(before.next_attempt_at ?? '') - service.clock.now();
-      service.clock.advance({ milliseconds: Math.max(0, wait) });
+      service.clock.advanceTo(Date.parse(before.next_attempt_at ?? ''));
       await until('the next attempt', async () => {
         const { attempt_history: history } = await hook.delivery(before.id);
         return history.length > before.attempts;

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { assertError } from '../assert-error.ts';
 import { startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { createHook, type Hook } from './hook.ts';
-import { type Listener, listen, until } from './listener.ts';
+import { type Listener, listen } from './listener.ts';
 
 let service: TestService;
 let listener: Listener;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../until.ts';
 import type { WrittenEvent } from './subscriber.ts';
 
 export interface Received {
@@ -54,18 +54,6 @@ export async function listen(): Promise<Listener> {
 }
 
 export const eventIn = ({ body }: Received): WrittenEvent => JSON.parse(body) as WrittenEvent;
-
-const PATIENCE_MILLISECONDS = 10_000;
-const STEP_MILLISECONDS = 10;
-
-/** Asks until it holds; an error says what never came. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`there never came: ${what}`);
-    await wait(STEP_MILLISECONDS);
-  }
-}
 
 async function readAll(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];

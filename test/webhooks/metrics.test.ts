@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { send, startService, type TestService } from '../harness.ts';
+import { until } from '../until.ts';
 import { createHook } from './hook.ts';
-import { type Listener, listen, until } from './listener.ts';
+import { type Listener, listen } from './listener.ts';
 
 let service: TestService;
 let listener: Listener;

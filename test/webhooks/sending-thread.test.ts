@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import type { SenderOptions } from '../../src/webhooks/sender.ts';
 import { SendingThread } from '../../src/webhooks/sending-thread.ts';
 import type { WebhookRequest } from '../../src/webhooks/webhook-request.ts';
+import { until } from '../until.ts';
 import { answer, type Behaviour, startReceiver } from './faults/receiver.ts';
-import { until } from './faults/scene.ts';
 
 const options: SenderOptions = { policy: 'any', connectionsPerReceiver: 4 };
 
@@ -54,7 +54,7 @@ test('what is under way when it closes ends without an answer, and the next requ
   const receiver = await receiverOf(t, () => {});
   const thread = threadOf(t);
   const cut = thread.send(requestTo(receiver.url));
-  await until(() => receiver.seen.length === 1, 'the request');
+  await until('the request', () => receiver.seen.length === 1);
   await Promise.all([thread.close(), thread.close()]);
   const { outcome, error } = await cut;
   assert.deepEqual([outcome.kind, error], ['unanswered', 'the service stopped']);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, type TestContext, test } from 'node:test';
 import { startService, type TestService } from '../../harness.ts';
+import { until } from '../../until.ts';
 import { answer, type Receiver, startReceiver } from './receiver.ts';
-import { advanceTo, createHook, type Hook, hookTo, listDeliveries, until } from './scene.ts';
+import { createHook, type Hook, hookTo, listDeliveries } from './scene.ts';
 
 let service: TestService;
 before(async () => {
@@ -48,10 +49,10 @@ async function statusesOf(hook: Hook): Promise<string[]> {
 }
 
 async function releaseAll({ receiver, held, release }: Holder, count: number): Promise<void> {
-  await until(() => {
+  await until('all requests', () => {
     release(200);
     return receiver.seen.length === count && held.length === 0;
-  }, 'all requests');
+  });
 }
 
 test('a webhook has four requests under way at the most, and the next follow as these end', async (t) => {
@@ -59,10 +60,10 @@ test('a webhook has four requests under way at the most, and the next follow as 
   const holder = await startHolder(t);
   const hook = await hookTo(t, service, holder.receiver.url);
   await createAgents(10);
-  await until(() => witness.seen.length === 10 && holder.held.length === 4, 'four requests');
+  await until('four requests', () => witness.seen.length === 10 && holder.held.length === 4);
   await releaseAll(holder, 10);
   assert.equal(holder.peak, 4);
-  await until(async () => (await statusesOf(hook)).every((status) => status === 'delivered'), 'the end');
+  await until('the end', async () => (await statusesOf(hook)).every((status) => status === 'delivered'));
 });
 
 test('sixty-four requests are under way at the most, to all webhooks together', async (t) => {
@@ -70,12 +71,12 @@ test('sixty-four requests are under way at the most, to all webhooks together', 
   const hooks: Hook[] = [];
   for (let made = 0; made < 20; made++) hooks.push(await hookTo(t, service, holder.receiver.url));
   await createAgents(4);
-  await until(() => holder.held.length >= 64, 'sixty-four requests');
+  await until('sixty-four requests', () => holder.held.length >= 64);
   await createAgents(1);
   await releaseAll(holder, 100);
   assert.equal(holder.peak, 64);
   for (const hook of hooks) {
-    await until(async () => (await statusesOf(hook)).every((status) => status === 'delivered'), 'the end');
+    await until('the end', async () => (await statusesOf(hook)).every((status) => status === 'delivered'));
   }
 });
 
@@ -85,20 +86,20 @@ test('a webhook whose last five attempts failed is probed by one request at a ti
   const hook = await createHook(service, holder.receiver.url, 10);
   t.after(() => service.call('DELETE', hook.path, { admin: true }));
   await createAgents(5);
-  await until(async () => {
+  await until('five failures', async () => {
     holder.release(500);
     return (await statusesOf(hook)).filter((status) => status === 'retrying').length === 5;
-  }, 'five failures');
+  });
 
   holder.peak = 0;
   const dueAt = (await listDeliveries(service, hook)).map((one) => Date.parse(String(one.next_attempt_at)));
-  await advanceTo(service, Math.max(...dueAt), () => holder.held.length > 0);
+  service.clock.advanceTo(Math.max(...dueAt));
   for (let probe = 1; probe <= 3; probe++) {
     await createAgents(2);
-    await until(() => witness.seen.length === 5 + 2 * probe && holder.held.length > 0, 'a probe');
+    await until('a probe', () => witness.seen.length === 5 + 2 * probe && holder.held.length > 0);
     assert.equal(holder.receiver.seen.length, 5 + probe);
     holder.release(500);
   }
-  await until(() => holder.held.length > 0, 'one more probe');
+  await until('one more probe', () => holder.held.length > 0);
   assert.equal(holder.peak, 1);
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { ADMIN, type TestService } from '../../harness.ts';
+import { until } from '../../until.ts';
 import type { Receiver, Seen } from './receiver.ts';
 
 type Caller = Pick<TestService, 'call'>;
@@ -78,57 +79,18 @@ export async function onlyDelivery(service: Caller, hook: Hook): Promise<Deliver
 
 /** The delivery once so many of its attempts are written down. */
 export async function afterAttempts(service: Caller, hook: Hook, count: number): Promise<Delivery> {
-  return until(async () => {
+  return until(`${count} attempts`, async () => {
     const delivery = await onlyDelivery(service, hook);
     return delivery.attempt_history.length >= count ? delivery : null;
-  }, `${count} attempts`);
-}
-
-const GIVE_UP_MILLISECONDS = 20_000;
-const POLL_MILLISECONDS = 10;
-
-/** Asks until there is an answer; less often where that takes seconds. */
-export async function until<T>(
-  ask: () => Promise<T | null | false> | T | null | false,
-  what: string,
-  pollMilliseconds = POLL_MILLISECONDS,
-): Promise<T> {
-  const deadline = performance.now() + GIVE_UP_MILLISECONDS;
-  for (;;) {
-    const found = await ask();
-    if (found !== null && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, pollMilliseconds));
-  }
-}
-
-/** Less than a lease: a claim that holds is not taken for one that a crash left. */
-const MOST_STEPS = 50;
-
-/** Moves the clock to a time, and on by little steps until what was due then has happened. */
-export async function advanceTo(
-  { clock }: TestService,
-  time: number,
-  happened: () => Promise<boolean> | boolean,
-): Promise<void> {
-  clock.advance({ milliseconds: Math.max(0, time - clock.now()) });
-  let steps = 0;
-  await until(async () => {
-    if (await happened()) return true;
-    steps += 1;
-    if (steps <= MOST_STEPS) clock.advance({ milliseconds: 100 });
-    return false;
-  }, 'what was due');
+  });
 }
 
 /** Lets the next attempt of a delivery come, and waits until it is written down. */
 export async function nextAttempt(service: TestService, hook: Hook): Promise<Delivery> {
   const { attempts, next_attempt_at } = await onlyDelivery(service, hook);
   assert.ok(next_attempt_at !== null, 'it has ended already');
-  await advanceTo(service, Date.parse(next_attempt_at), async () => {
-    return (await onlyDelivery(service, hook)).attempt_history.length > attempts;
-  });
-  return onlyDelivery(service, hook);
+  service.clock.advanceTo(Date.parse(next_attempt_at));
+  return afterAttempts(service, hook, attempts + 1);
 }
 
 /** The same event in the same bytes each time, each time signed anew. */

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { adminEnv, childFolder, startChild } from '../../child.ts';
 import { type CallOptions, send } from '../../harness.ts';
+import { until } from '../../until.ts';
 import { answer, type Certificate, certificatePath, type Receiver, startTlsReceiver } from './receiver.ts';
-import { assertNothingSecret, createHook, type Hook, onlyDelivery, until } from './scene.ts';
+import { assertNothingSecret, createHook, type Hook, onlyDelivery } from './scene.ts';
 
 const WRONG = [
   ['expired', 'the certificate has expired'],
@@ -44,10 +45,10 @@ before(async () => {
     json: { name: 'news', scopes: ['read'] },
   });
   assert.equal(created.status, 201);
-  await until(async () => {
+  await until('the end of all deliveries', async () => {
     const deliveries = await Promise.all([...scenes.values()].map(({ hook }) => onlyDelivery(service, hook)));
     return deliveries.every(({ next_attempt_at }) => next_attempt_at === null);
-  }, 'the end of all deliveries');
+  });
   const { stdout, stderr } = child.output();
   service.logLines.push(stdout, stderr);
 });
