@@ -1,7 +1,8 @@
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { copyCertificate } from './certificates.ts';
 import { loadEmbeddedPostgres } from './embedded-postgres.ts';
 import { freePort } from './free-port.ts';
 
@@ -40,7 +41,8 @@ async function main(): Promise<void> {
   });
   try {
     await server.initialise();
-    addCertificate(folder);
+    // For clients that ask for TLS.
+    copyCertificate(folder);
     await server.start();
     process.stdout.write(`postgres://signet:${password}@127.0.0.1:${port}\n`);
     for await (const line of createInterface({ input: process.stdin })) {
@@ -53,15 +55,4 @@ async function main(): Promise<void> {
     remove();
   }
   process.exit();
-}
-
-/** For clients that ask for TLS; the server takes its key only where nobody else can read it. */
-function addCertificate(folder: string): void {
-  const { uid, gid } = statSync(folder);
-  for (const name of ['good.crt', 'receiver.key']) {
-    const copy = join(folder, name);
-    copyFileSync(join(import.meta.dirname, 'webhooks', 'faults', 'certificates', name), copy);
-    chmodSync(copy, 0o600);
-    chownSync(copy, uid, gid);
-  }
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Checkpoints } from '../../src/db/checkpoints.ts';
 import { openSqlite } from '../../src/db/sqlite.ts';
 import { temporaryFolder } from '../databases.ts';
+import { until } from '../until.ts';
 
 const folder = temporaryFolder();
 after(() => rmSync(folder, { recursive: true }));
@@ -58,7 +59,7 @@ test('a few pages stay in the log until there are enough of them', async () => {
   await sleep(100);
   assert.equal(state().checkpointed, before);
   await write('many', 500);
-  while (state().checkpointed <= before) await sleep(5);
+  await until('the checkpoint', () => state().checkpointed > before);
   await checkpoints.close();
   await database.close();
 });

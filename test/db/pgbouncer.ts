@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, copyFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { chownSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { copyCertificate } from '../certificates.ts';
 import { temporaryFolder } from '../databases.ts';
 import { freePort } from '../free-port.ts';
+import { untilOpen } from '../open-port.ts';
 
 /** Of the one on the path; null where there is none. */
 export function pgBouncerVersion(): { major: number; minor: number } | null {
@@ -23,7 +23,6 @@ export interface PgBouncer {
 /** Fewer connections than any two instances want at once, so that they share them. */
 const SERVER_CONNECTIONS = 4;
 const NOBODY = 65_534;
-const certificates = join(import.meta.dirname, '..', 'webhooks', 'faults', 'certificates');
 
 /**
  * In transaction mode, in front of the server of the URL, with further lines for its section `[pgbouncer]`. Whoever comes
@@ -52,14 +51,14 @@ export async function startPgBouncer(url: string, lines: readonly string[]): Pro
   ];
   writeFileSync(file, `${ini.join('\n')}\n`);
   writeFileSync(join(folder, 'users.txt'), `"${username}" "${password}"\n`);
-  for (const name of ['good.crt', 'receiver.key']) copyFileSync(join(certificates, name), join(folder, name));
-  const bouncer = spawn('pgbouncer', ['-q', file], {
-    ...handOver(folder),
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  // It does not run as root.
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  copyCertificate(folder);
+  const bouncer = spawn('pgbouncer', ['-q', file], { ...user, stdio: ['ignore', 'ignore', 'pipe'] });
   const said: string[] = [];
   bouncer.stderr.on('data', (chunk) => said.push(String(chunk)));
-  await untilItListens(bouncer, ownPort, said);
+  await untilOpen(ownPort, bouncer, () => said.join(''));
   return {
     through(direct, trust) {
       const own = Object.assign(new URL(direct), { port: String(ownPort) });
@@ -74,28 +73,4 @@ export async function startPgBouncer(url: string, lines: readonly string[]): Pro
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-/** It does not run as root, and is strict about who may read a key. */
-function handOver(folder: string): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  for (const name of ['.', ...readdirSync(folder)]) chownSync(join(folder, name), NOBODY, NOBODY);
-  return { uid: NOBODY, gid: NOBODY };
-}
-
-async function untilItListens(bouncer: ChildProcess, port: number, said: readonly string[]): Promise<void> {
-  while (!(await isListening(port))) {
-    if (bouncer.exitCode !== null) throw new Error(`PgBouncer ended: ${said.join('')}`);
-    await wait(20);
-  }
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
-    socket.once('connect', () => resolve(true));
-    socket.once('error', () => resolve(false));
-    socket.once('close', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
 }

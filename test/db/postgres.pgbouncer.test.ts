@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { certificatePath } from '../certificates.ts';
 import { TestClock } from '../clock.ts';
 import { createPostgres, databaseKinds } from '../databases.ts';
 import { send, startService, type TestService } from '../harness.ts';
@@ -19,7 +19,7 @@ const NAMES = [
   'ignore_startup_parameters = statement_timeout, idle_in_transaction_session_timeout',
 ];
 
-const authority = join(import.meta.dirname, '..', 'webhooks', 'faults', 'certificates', 'authority.crt');
+const authority = certificatePath('authority.crt');
 
 function reasonToSkip(): string | false {
   if (!databaseKinds.includes('PostgreSQL')) return 'this run has no PostgreSQL';

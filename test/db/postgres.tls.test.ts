@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { openPostgres } from '../../src/db/postgres.ts';
+import { certificatePath } from '../certificates.ts';
 import { onPostgres, unusable } from './postgres.ts';
 
-const authority = join(import.meta.dirname, '..', 'webhooks', 'faults', 'certificates', 'authority.crt');
+const authority = certificatePath('authority.crt');
 
 onPostgres((opened) => {
   function urlWith({ host, port, ...parameters }: Record<string, string>): string {

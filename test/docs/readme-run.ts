@@ -1,12 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../free-port.ts';
+import { untilOpen } from '../open-port.ts';
 
 const run = promisify(execFile);
 
@@ -105,24 +104,5 @@ async function readUntil({ stdout }: ChildProcess, end: string): Promise<string>
       if (text.includes(end)) resolveText(text);
     });
     stdout.once('close', () => reject(new Error(`The service ended before it was ready: ${text}`)));
-  });
-}
-
-async function untilOpen(port: number, server: ChildProcess): Promise<void> {
-  while (!(await isOpen(port))) {
-    if (server.exitCode !== null) throw new Error('The server ended before it listened.');
-    await delay(20);
-  }
-}
-
-/** Whether something listens there. */
-export function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolveState) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolveState(true);
-    });
-    socket.once('error', () => resolveState(false));
   });
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
-import { isOpen } from './readme-run.ts';
+import { isOpen } from '../open-port.ts';
 
 /** The server of the page, in a process of its own. */
 export interface ExampleServer {

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { adminEnv, type Child, childFolder, startChild } from '../child.ts';
 import { ADMIN, basic, send } from '../harness.ts';
+import { isOpen } from '../open-port.ts';
 
 const folder = childFolder();
 after(() => folder.remove());
@@ -50,19 +51,7 @@ async function beginCreating(child: Child, name: string): Promise<Pending> {
 }
 
 async function untilNewConnectionsAreRefused(child: Child): Promise<void> {
-  for (let isOpen = true; isOpen; await turn()) isOpen = await accepts(portOf(child));
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  while (await isOpen(portOf(child))) await turn();
 }
 
 async function agentNames(child: Child): Promise<string[]> {

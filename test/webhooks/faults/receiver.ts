@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { join } from 'node:path';
+import { certificatePath } from '../../certificates.ts';
 
 /** A request as it came over the socket, its body the bytes that were sent. */
 export interface Seen {
@@ -31,8 +31,6 @@ export interface Receiver {
 }
 
 export type Certificate = 'good' | 'expired' | 'wrong-host' | 'self-signed' | 'unknown-authority';
-
-export const certificatePath = (name: string): string => join(import.meta.dirname, 'certificates', name);
 
 const certificateText = (name: string): string => readFileSync(certificatePath(name), 'utf8');
 

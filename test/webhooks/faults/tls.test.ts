@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { certificatePath } from '../../certificates.ts';
 import { adminEnv, childFolder, startChild } from '../../child.ts';
 import { type CallOptions, send } from '../../harness.ts';
 import { until } from '../../until.ts';
-import { answer, type Certificate, certificatePath, type Receiver, startTlsReceiver } from './receiver.ts';
+import { answer, type Certificate, type Receiver, startTlsReceiver } from './receiver.ts';
 import { assertNothingSecret, createHook, type Hook, onlyDelivery } from './scene.ts';
 
 const WRONG = [
